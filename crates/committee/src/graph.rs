@@ -12,7 +12,7 @@ use ostrakon_graph::ruffle2::journal::Journal;
 use ostrakon_party::{Instance, PartyId, wire};
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Run};
+use crate::job::{About, Ended, Job, Price, Run};
 use crate::marks::Marks;
 
 /// The job of computation on graphs, at a member with this key for seeds.
@@ -35,11 +35,11 @@ impl Job for Graphs {
     fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String> {
         asked::members(committee).map_err(sentence)?;
         let terms = asked::terms(draft).map_err(sentence)?;
-        let owners = match &draft.contributors {
-            Contributors::Anyone => draft.minimum as usize,
-            Contributors::Keys(keys) => keys.len(),
+        let valid = match &draft.contributors {
+            Contributors::Anyone => terms.validate_for_anyone(draft.minimum),
+            Contributors::Keys(keys) => terms.validate(keys.len()),
         };
-        terms.validate(owners).map_err(sentence)
+        valid.map_err(sentence)
     }
 
     fn body_bytes(&self, draft: &Draft) -> usize {
@@ -82,6 +82,10 @@ impl Job for Graphs {
             }))
         }
         .boxed_local()
+    }
+
+    fn price(&self, _: &Draft) -> Price {
+        Price::Exact
     }
 
     fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {

@@ -52,7 +52,7 @@ pub enum Ended {
 /// What an answer tells of any one contributor at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// No measure applies.
+    /// It tells nothing of anybody.
     None,
     /// It is exact.
     Exact,
@@ -92,9 +92,7 @@ pub trait Job: Send + Sync {
     ) -> futures::future::LocalBoxFuture<'a, Result<Vec<u8>, Ended>>;
 
     /// What the answer costs whoever contributes, of the budget that a member may keep for each.
-    fn price(&self, _: &Draft) -> Price {
-        Price::None
-    }
+    fn price(&self, draft: &Draft) -> Price;
 
     /// Whether an attempt is a function of its randomness, its journal and the messages that it
     /// receives, so that a member that was killed goes on with it, begun again with the same

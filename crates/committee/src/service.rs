@@ -190,7 +190,11 @@ impl Service {
         let named = !matches!(draft.draft.contributors, Contributors::Anyone);
         let why = match (inner.config.budget, job.price(&draft.draft)) {
             (None, _) | (_, Price::None) => None,
-            (Some(_), Price::Exact) => Some("this server's answers have noise: give an epsilon"),
+            (Some(_), Price::Exact) => Some(
+                "this server takes only questions whose answers have noise, since it counts what \
+                 they tell of each contributor: ask for statistics with an epsilon, or ask a \
+                 committee without a privacy budget",
+            ),
             (Some(budget), Price::Epsilon(epsilon)) if epsilon > budget => {
                 Some("this server's budget for each contributor is smaller than this epsilon")
             }

@@ -52,7 +52,8 @@ pub struct Options {
     /// How far is looked (distances, katz).
     #[arg(long, default_value_t = 6)]
     hops: u32,
-    /// Katz centrality: by how much an edge further counts less.
+    /// Katz centrality: by how much an edge further counts less. The more edges there are together,
+    /// the fewer hops it can be counted over: with 10,000 edges three or four.
     #[arg(long, default_value_t = 10)]
     attenuation: u64,
     /// What is shown, and nothing else: `vertices` (each vertex's value), `counts` (how many
@@ -111,8 +112,10 @@ struct Created {
 /// If this cannot be asked, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
     let terms = terms(&options)?;
-    let owners = options.invitations.unwrap_or(options.minimum as usize);
-    terms.validate(owners)?;
+    match options.invitations {
+        Some(invited) => terms.validate(invited)?,
+        None => terms.validate_for_anyone(options.minimum)?,
+    }
     let asked = Asked::open(&http_client()?, &options.server, options.committee.as_ref()).await?;
     asked::members(&asked.committee)?;
     let count = options.invitations.unwrap_or(0);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ostrakon_computation::{Contributors, Entry, Input, Order, Said, Spent, Statement};
 use ostrakon_crypto::VerifyingKey;
 
+use super::sealing::contributors;
 use super::{Course, Trouble};
 use crate::job::Price;
 use crate::service::{Inner, Refused};
@@ -64,13 +65,15 @@ impl Course {
             if state.told[inner.number].holdings.is_some() {
                 return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
             }
-            if state.entries.len() >= self.most_inputs {
+            let of_key = |e: &&Entry| e.contributor == entry.contributor;
+            let known = state.entries.iter().filter(of_key).count();
+            // A second input of a key is evidence, which takes nobody's place.
+            if known == 0 && contributors(&state.entries) >= self.most_inputs {
                 return Err(Refused::Unavailable(
                     "as many have answered as can be computed on".into(),
                 ));
             }
-            let of_key = |e: &&Entry| e.contributor == entry.contributor;
-            state.entries.iter().filter(of_key).count()
+            known
         };
         let charged = match known {
             0 => self.charge(inner, &[entry.contributor]).await?,

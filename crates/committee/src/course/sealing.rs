@@ -26,6 +26,12 @@ fn statement_bytes(contributors: usize) -> usize {
     2 * contributors * ENTRY_BYTES + OTHER_BYTES
 }
 
+/// How many contributors entries in ascending order are of.
+pub(super) fn contributors<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> usize {
+    let mut last = None;
+    entries.into_iter().filter(|e| last.replace(e.contributor) != Some(e.contributor)).count()
+}
+
 impl Course {
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
     pub(super) async fn listen(&self, inner: &Inner) -> Result<(), Trouble> {
@@ -105,6 +111,13 @@ impl Course {
         };
         if told.iter().any(|told| told.holdings.is_none()) {
             return Ok(false);
+        }
+        // Where anyone may contribute a member can invent keys. Honest ones list no more of them
+        // than this, so that all lists together can be kept and computed on.
+        let long = |told: &Told| told.held().is_some_and(|l| contributors(l) > self.most_inputs);
+        if let Some(member) = told.iter().position(long) {
+            let name = &inner.config.committee.members[member].name;
+            return Err(Trouble::Stop(format!("{name} lists more inputs than can be computed on")));
         }
         // Thousands of signatures are checked apart from what answers people.
         let course = Arc::clone(self);

@@ -1,18 +1,20 @@
 //! The job of graphs in whole committees.
 
-use ostrakon_computation::{Draft, Input, SignedDraft};
+use ostrakon_computation::{Contributors, Draft, Input, SignedDraft};
 use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_graph::asked::{self, JOB, Naming, Program, Shown, Terms, Values, parameters};
 use ostrakon_graph::owner::Edge;
 
 use crate::world::{World, key, now, pass};
 
-fn terms(shown: Shown) -> Terms {
+pub fn terms(shown: Shown) -> Terms {
     let program = Program::Distances { from: vec![0], hops: 3 };
-    Terms { vertices: 5, naming: Naming::Numbers, edges: 4, undirected: false, program, shown }
+    // Fewer are not counted.
+    let vertices = if shown == Shown::Counts { 14 } else { 5 };
+    Terms { vertices, naming: Naming::Numbers, edges: 4, undirected: false, program, shown }
 }
 
-fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
+pub fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
     world.draft(|draft| {
         draft.job = JOB.into();
         draft.parameters = parameters(terms);
@@ -26,7 +28,7 @@ fn edges(ends: &[(u32, u32)]) -> Vec<Edge> {
     ends.iter().map(edge).collect()
 }
 
-fn contribution(world: &World, draft: &Draft, seed: u8, ends: &[(u32, u32)]) -> Input {
+pub fn contribution(world: &World, draft: &Draft, seed: u8, ends: &[(u32, u32)]) -> Input {
     let members = asked::members(&world.committee).unwrap();
     let terms = asked::terms(draft).unwrap();
     let randomness = Secret::new([seed; 32]);
@@ -51,7 +53,7 @@ async fn owners_who_have_gone_take_part_and_only_what_is_shown_comes_out() {
     let archive = world.result(&id).await;
     assert_eq!(archive.verify(), Ok(()));
     let result = asked::result(&archive).unwrap().unwrap();
-    let counts = vec![(None, 1), (Some(0), 1), (Some(1), 1), (Some(2), 1), (Some(3), 1)];
+    let counts = vec![(None, 10), (Some(0), 1), (Some(1), 1), (Some(2), 1), (Some(3), 1)];
     assert_eq!(result.values, Values::Counts(counts));
     assert_eq!((result.accepted, &result.excluded[..]), (2, &[][..] as &[VerifyingKey]));
     let shown = world.members[2].render(&archive);
@@ -117,9 +119,42 @@ async fn what_cannot_be_computed_is_refused_with_the_reason() {
     refused(&Terms { edges: 1 << 21, ..good.clone() }, "edges").await;
     refused(&Terms { edges: 1 << 20, vertices: 1 << 20, ..good.clone() }, "too much").await;
     refused(&Terms { shown: Shown::AtLeast(2), ..good.clone() }, "only for degrees").await;
-    let far = Program::Distances { from: vec![5], hops: 3 };
+    let far = Program::Distances { from: vec![14], hops: 3 };
     refused(&Terms { program: far, ..good.clone() }, "vertices of the graph").await;
-    refused(&Terms { naming: Naming::Names(vec!["a".into()]), ..good }, "one name").await;
+    refused(&Terms { naming: Naming::Names(vec!["a".into()]), ..good.clone() }, "one name").await;
+    refused(&Terms { vertices: 10, ..good }, "counts of so few").await;
+    let katz = Program::Katz { base: 10, hops: 16 };
+    refused(&Terms { program: katz, ..terms(Shown::Vertices) }, "a lower attenuation").await;
+    world.stop().await;
+}
+
+/// Each member takes a third of what all together can compute on. A minimum beyond it would never
+/// be reached, whatever was handed in.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_anyone_no_more_are_demanded_than_each_member_takes() {
+    let world = World::start_graphs(3).await;
+    let large = Terms { vertices: 1 << 16, edges: 1, ..terms(Shown::Vertices) };
+    let most = u32::try_from(large.most_owners() / 3).unwrap();
+    for (minimum, taken) in [(most, true), (most + 1, false)] {
+        let draft = ask(&world, &large, |draft| {
+            draft.contributors = Contributors::Anyone;
+            draft.minimum = minimum;
+        });
+        match world.members[0].create(draft).await {
+            Ok(_) => assert!(taken),
+            Err(refused) => assert!(!taken && refused.to_string().contains("where anyone may")),
+        }
+    }
+    world.stop().await;
+}
+
+/// Exact answers tell of a contributor without bounds: a member that counts what is told takes no
+/// such question.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_with_a_budget_takes_no_exact_question_about_graphs() {
+    let world = World::start_graphs_with(3, None, Some(1000)).await;
+    let refused = world.members[0].create(ask(&world, &terms(Shown::Counts), |_| ())).await;
+    assert!(refused.unwrap_err().to_string().contains("privacy budget"));
     world.stop().await;
 }
 

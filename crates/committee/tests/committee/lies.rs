@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::graphs::{ask, contribution, terms};
 use crate::world::{Plain, World, key};
 use ostrakon_committee::{Phase, Refused};
-use ostrakon_computation::{ComputationId, Entry, Input, Said, Statement};
+use ostrakon_computation::{ComputationId, Contributors, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_graph::asked::{Shown, Terms};
 
 /// The liar's number, and its key.
 const LIAR: usize = 2;
@@ -88,6 +90,42 @@ async fn a_list_that_nobody_has_signed_names_its_member() {
     })
     .await;
     assert!(why.iter().any(|why| why.contains("m2 lists inputs")), "{why:?}");
+}
+
+/// Attack: a member invents keys and lists, so that the others fetch, keep and compute on more than
+/// they have room for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_more_contributors_than_can_be_computed_on_is_not_fetched() {
+    let large = Terms { vertices: 1 << 16, edges: 1, ..terms(Shown::Vertices) };
+    let own_part = large.most_owners() / 3;
+    let invented = move |id: &ComputationId| {
+        let mut entries: Vec<Entry> = (0..=own_part)
+            .map(|i| Input::sign(id, vec![1], &key(60 + u8::try_from(i).unwrap())).entry)
+            .collect();
+        entries.sort();
+        Said::Holdings(entries)
+    };
+    let lie = move |member: usize, _: usize, mut told: Vec<Statement>| {
+        for statement in told.iter_mut().filter(|_| member == LIAR) {
+            if matches!(statement.said, Said::Holdings(_)) {
+                *statement = sign(&statement.computation, invented(&statement.computation));
+            }
+        }
+        told
+    };
+    let world = World::start_graphs_with(3, Some(Arc::new(lie)), None).await;
+    let draft = ask(&world, &large, |draft| {
+        draft.contributors = Contributors::Anyone;
+        draft.minimum = 1;
+    });
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&contribution(&world, &draft.draft, 1, &[(0, 1)])).await;
+    world.close(&draft).await;
+    let why = world.stopped(&id, LIAR).await;
+    assert!(why.iter().any(|why| why.contains("m2 lists more inputs")), "{why:?}");
+    assert_eq!(world.fetched(), 0);
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -221,11 +221,19 @@ async fn no_more_inputs_are_taken_than_can_be_computed_on() {
     let draft = world.draft(|draft| draft.contributors = Contributors::Anyone);
     let id = draft.draft.id();
     world.create(&draft).await;
-    for seed in 1..=6 {
-        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    // Who signs two inputs takes nobody else's place: the second is evidence, at the last place too.
+    for (seed, body) in [(1, 1), (1, 10), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (6, 60)] {
+        let taken = world.members[0].submit(&id, Input::sign(&id, vec![body], &key(seed))).await;
+        match taken {
+            Ok(_) => assert!(body < 10),
+            Err(refused) => assert!(matches!(refused, Refused::Conflict(_)), "{body}: {refused}"),
+        }
     }
     let full = world.members[0].submit(&id, Input::sign(&id, vec![7], &key(7))).await;
     assert!(matches!(full, Err(Refused::Unavailable(_))), "{full:?}");
+    world.close(&draft).await;
+    let sealed = world.result(&id).await.seal;
+    assert_eq!((sealed.inputs.len(), sealed.conflicts.len()), (4, 2));
     world.stop().await;
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use ostrakon_committee::{
-    About, Config, Ended, Graphs, Job, Jobs, Peers, Run, Service, Statistics, Store, Unreached,
+    About, Config, Ended, Graphs, Job, Jobs, Peers, Price, Run, Service, Statistics, Store,
+    Unreached,
 };
 use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
@@ -149,6 +150,10 @@ impl Job for Plain {
         .boxed_local()
     }
 
+    fn price(&self, _: &Draft) -> Price {
+        Price::None
+    }
+
     fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
         vec![instance(number)]
     }
@@ -172,6 +177,8 @@ pub struct Directory {
     lie: Arc<OnceLock<Lie>>,
     /// Inputs that every member shows, whether it holds them or not.
     planted: Arc<Mutex<Vec<Input>>>,
+    /// How often a member was asked for an input.
+    fetched: Arc<AtomicUsize>,
 }
 
 /// One member's view of the directory.
@@ -218,6 +225,7 @@ impl Peers for Seen {
         (contributor, body): (VerifyingKey, Digest),
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
+        self.directory.fetched.fetch_add(1, Ordering::SeqCst);
         let service = self.service(member);
         let planted = self.directory.planted.lock().unwrap();
         let planted = planted.iter().find(|input| input.entry.input() == (contributor, body));
@@ -290,8 +298,18 @@ impl World {
         self.directory.planted.lock().unwrap().push(input);
     }
 
+    /// How often a member has asked another one for an input.
+    pub fn fetched(&self) -> usize {
+        self.directory.fetched.load(Ordering::SeqCst)
+    }
+
     /// Starts a committee that computes on graphs.
     pub async fn start_graphs(count: usize) -> Self {
+        Self::start_graphs_with(count, None, None).await
+    }
+
+    /// The same, in which `lie` says what a member shows to another one, and members keep a budget.
+    pub async fn start_graphs_with(count: usize, lie: Option<Lie>, budget: Option<u64>) -> Self {
         let key = |member: usize| {
             sealed::ExchangeKey::new(&Secret::new([150 + u8::try_from(member).unwrap(); 32]))
         };
@@ -299,7 +317,7 @@ impl World {
         let share_key = |member: usize| {
             ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public())
         };
-        Self::start_with(count, jobs, share_key, (None, None)).await
+        Self::start_with(count, jobs, share_key, (lie, budget)).await
     }
 
     async fn start_with(
@@ -325,6 +343,7 @@ impl World {
                 services: Arc::new(Mutex::new(vec![None; count])),
                 lie: Arc::default(),
                 planted: Arc::default(),
+                fetched: Arc::default(),
             },
             meshes: Vec::new(),
             jobs: Box::new(jobs),

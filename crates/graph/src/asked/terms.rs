@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use ostrakon_computation::{Draft, Parameters};
 use ostrakon_crypto::Digest;
+use ostrakon_field::P61;
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
-use super::{JOB, NotGraphs};
+use super::{JOB, NotGraphs, SERVERS};
 use crate::edges::Names;
 use crate::params::MAX_THRESHOLD;
 
@@ -22,8 +23,11 @@ pub const HOPS: std::ops::RangeInclusive<u32> = 1..=32;
 pub const MOST_WORDS: u64 = 60_000_000;
 /// Most vertices from which distances are counted.
 const MOST_SOURCES: usize = 1000;
-/// Katz centrality's values stay below the field's order as long as this does.
-const MOST_KATZ: u64 = 1 << 60;
+/// The largest number that the field of Katz centrality tells from all others.
+const MOST_KATZ: u128 = P61 as u128 - 1;
+/// With fewer vertices than these besides the sources, counts of distances could be as good as the
+/// distances: who chooses the sources knows which vertices are left.
+const FEWEST_COUNTED: u32 = 10;
 
 /// How vertices are called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +116,28 @@ pub enum BadTerms {
     /// The attenuation.
     #[error("the attenuation must be 2 or more, and small enough for the hops")]
     Katz,
+    /// The walks.
+    #[error(
+        "this many walks cannot be counted: with this attenuation and {hops} hops the edges of all \
+         owners together may be {most}, and of {owners} owners they may be {edges}; ask for fewer \
+         hops or edges, a lower attenuation, or fewer owners"
+    )]
+    Walks {
+        /// The hops.
+        hops: u32,
+        /// The owners.
+        owners: usize,
+        /// How many edges they may have together.
+        edges: u64,
+        /// How many can be counted with.
+        most: u64,
+    },
+    /// Counts that are as good as distances.
+    #[error(
+        "counts of so few would tell the distance of each: the graph must have {FEWEST_COUNTED} or \
+         more vertices besides those from which distances are counted"
+    )]
+    Telling,
     /// The threshold.
     #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
     Threshold,
@@ -121,6 +147,17 @@ pub enum BadTerms {
          fewer owners"
     )]
     TooMuch(usize),
+    /// The minimum, where anyone may contribute.
+    #[error(
+        "where anyone may contribute, this can be computed of {most} contributors, and the minimum \
+         is {minimum}: lower it, ask for fewer hops, vertices or edges, or invite contributors"
+    )]
+    Minimum {
+        /// The minimum.
+        minimum: u32,
+        /// How many contributors each server takes.
+        most: usize,
+    },
 }
 
 impl Terms {
@@ -144,10 +181,17 @@ impl Terms {
                 let ascend = from.windows(2).all(|pair| pair[0] < pair[1]);
                 let known = from.last().is_some_and(|last| *last < self.vertices);
                 ensure(ascend && known && from.len() <= MOST_SOURCES, BadTerms::Sources)?;
+                let others = self.vertices - from.len() as u32;
+                let tells = self.shown == Shown::Counts && others < FEWEST_COUNTED;
+                ensure(!tells, BadTerms::Telling)?;
             }
             Program::Katz { base, hops } => {
-                let most = base.checked_pow(*hops).is_some_and(|power| power < MOST_KATZ);
-                ensure(*base >= 2 && most, BadTerms::Katz)?;
+                ensure(*base >= 2, BadTerms::Katz)?;
+                let most = most_katz_edges(*base, *hops).ok_or(BadTerms::Katz)?;
+                let edges = owners as u64 * u64::from(self.cap());
+                let rows = if self.undirected { 2 } else { 1 };
+                let (hops, edges, most) = (*hops, edges / rows, most / rows);
+                ensure(edges <= most, BadTerms::Walks { hops, owners, edges, most })?;
             }
             Program::InDegrees | Program::OutDegrees => {}
         }
@@ -157,6 +201,20 @@ impl Terms {
             ensure(degrees && fits, BadTerms::Threshold)?;
         }
         ensure(owners <= self.most_owners(), BadTerms::TooMuch(owners))
+    }
+
+    /// Whether this can be asked of whoever wants to contribute: each server takes its part of what
+    /// all together can compute on, and the minimum has to fit into it.
+    ///
+    /// # Errors
+    /// [`BadTerms`].
+    pub fn validate_for_anyone(&self, minimum: u32) -> Result<(), BadTerms> {
+        self.validate(0)?;
+        let most = self.most_owners() / SERVERS;
+        match minimum as usize <= most {
+            true => Ok(()),
+            false => Err(BadTerms::Minimum { minimum, most }),
+        }
     }
 
     /// How many hops are computed.
@@ -183,9 +241,42 @@ impl Terms {
         let hops = u64::from(self.hops());
         let each = u64::from(self.rows()) * (3 * hops + 9);
         let own = u64::from(self.vertices) * 4 * hops;
-        let owners = MOST_WORDS.saturating_sub(own) / each.max(1);
+        let mut owners = MOST_WORDS.saturating_sub(own) / each.max(1);
+        if let Program::Katz { base, hops } = self.program {
+            let edges = most_katz_edges(base, hops).unwrap_or(0);
+            owners = owners.min(edges / u64::from(self.cap().max(1)));
+        }
         usize::try_from(owners).unwrap_or(usize::MAX).min(crate::params::MAX_LISTS)
     }
+}
+
+/// How many edge rows a graph may have so that Katz centrality's values are true; none if there is
+/// no such number.
+///
+/// With E edge rows, kₜ₊₁(v) = Σ kₜ(u) + baseᵗ⁺¹ over v's edges is at most E·max kₜ + baseᵗ⁺¹, and
+/// where all are one loop at one vertex it is that: owners may have as many parallel edges as rows.
+fn most_katz_edges(base: u64, hops: u32) -> Option<u64> {
+    let true_with = |edges: u64| {
+        let (mut value, mut power) = (1u128, 1u128);
+        for _ in 0..hops {
+            power *= u128::from(base);
+            value = u128::from(edges) * value + power;
+            if value > MOST_KATZ {
+                return false;
+            }
+        }
+        true
+    };
+    // Both factors of each product are below 2^64.
+    let (mut least, mut beyond) = (0, 1 << 32);
+    if !true_with(least) {
+        return None;
+    }
+    while beyond - least > 1 {
+        let middle = least + (beyond - least) / 2;
+        if true_with(middle) { least = middle } else { beyond = middle }
+    }
+    Some(least)
 }
 
 /// Terms as a draft's parameters.
@@ -204,4 +295,63 @@ pub fn terms(draft: &Draft) -> Result<Terms, NotGraphs> {
     let terms: Terms = wire::decode(&draft.parameters.0).map_err(|_| NotGraphs::Version)?;
     terms.validate(draft.minimum as usize)?;
     Ok(terms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn katz(base: u64, hops: u32, edges: u32) -> Terms {
+        let program = Program::Katz { base, hops };
+        let (naming, shown) = (Naming::Numbers, Shown::Vertices);
+        Terms { vertices: 3, naming, edges, undirected: false, program, shown }
+    }
+
+    /// The highest value after so many hops, by definition, in numbers that do not wrap.
+    fn highest(edges: &[(usize, usize)], base: u64, hops: u32) -> u128 {
+        let mut values = [1u128; 3];
+        for hop in 1..=hops {
+            let mut next = [u128::from(base).pow(hop); 3];
+            edges.iter().for_each(|(source, target)| next[*target] += values[*source]);
+            values = next;
+        }
+        values.into_iter().max().unwrap()
+    }
+
+    /// Attack: an owner hands in so many walks that values wrap, and honest ones look small.
+    #[test]
+    fn katz_is_asked_only_where_no_lists_make_its_values_wrap() {
+        for (base, hops) in [(2, 32), (10, 17), (10, 12), (3, 8), (10, 6)] {
+            let most = most_katz_edges(base, hops).unwrap() as usize;
+            let loops = |count: usize| highest(&vec![(0, 0); count], base, hops);
+            assert!(loops(most) <= MOST_KATZ && loops(most + 1) > MOST_KATZ, "{base} {hops}");
+            let mixed: Vec<_> = (0..most).map(|e| (e % 3, e * e % 3)).collect();
+            assert!(highest(&mixed, base, hops) <= MOST_KATZ);
+            let edges = most as u32 + 1;
+            let refused = katz(base, hops, edges).validate(1).unwrap_err();
+            assert!(matches!(refused, BadTerms::Walks { .. }), "{refused}");
+            assert!(most == 0 || katz(base, hops, most as u32).validate(1).is_ok());
+        }
+        assert_eq!(katz(10, 19, 1).validate(1), Err(BadTerms::Katz));
+        assert_eq!(katz(u64::MAX, 32, 1).validate(1), Err(BadTerms::Katz));
+        // What is commonly asked can be, and where anyone may come no more come than can be.
+        assert_eq!(katz(10, 3, 10_000).validate(10), Ok(()));
+        let open = katz(10, 4, 10_000);
+        assert_eq!((open.most_owners(), open.validate(3)), (3, Ok(())));
+        assert!(matches!(open.validate(4), Err(BadTerms::Walks { .. })));
+        assert_eq!(open.validate_for_anyone(1), Ok(()));
+        let two = BadTerms::Minimum { minimum: 2, most: 1 };
+        assert_eq!(open.validate_for_anyone(2), Err(two));
+    }
+
+    #[test]
+    fn counts_are_of_so_many_that_they_do_not_say_whose() {
+        let of = |vertices, from: &[u32], shown| {
+            let program = Program::Distances { from: from.to_vec(), hops: 2 };
+            Terms { vertices, program, shown, ..katz(2, 1, 4) }.validate(1)
+        };
+        assert_eq!(of(11, &[4], Shown::Counts), Ok(()));
+        assert_eq!(of(11, &[4, 5], Shown::Counts), Err(BadTerms::Telling));
+        assert_eq!(of(11, &[4, 5], Shown::Vertices), Ok(()));
+    }
 }

@@ -251,7 +251,7 @@ mod tests {
             edges: 4,
             undirected: false,
             program: Program::Distances { from: vec![1], hops: 2 },
-            shown: Shown::Counts,
+            shown: Shown::Vertices,
         };
         let draft = Draft {
             committee: committee.digest(),
