@@ -46,3 +46,5 @@ pub mod program;
 pub mod query;
 pub mod ruffle2;
 pub mod spec;
+#[cfg(feature = "server")]
+pub mod watch;
