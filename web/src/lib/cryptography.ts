@@ -37,6 +37,8 @@ export {
   NewDecisionKey,
   Outbox,
   addToReceipt,
+  announcementOf,
+  askGraph,
   chooseHome,
   claim,
   createDecision,

@@ -58,6 +58,7 @@ export const ROUTES: readonly [...Route[], Route] = [
     pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`),
     load: () => import('../areas/decision/Page.svelte'),
   },
+  { pattern: /^#\/ask\/graph$/, load: () => import('../areas/graph/ask/Page.svelte') },
   { pattern: /^#\/ask$/, load: () => import('../areas/ask/Page.svelte') },
   {
     pattern: new RegExp(`^#/ask/${COMPUTATION}(/${SEED})?$`),

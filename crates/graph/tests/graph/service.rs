@@ -2,16 +2,14 @@
 //! (`docs/spec/graph.md`, sections 11 to 14).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use ostrakon_computation::{ComputationId, Input};
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_field::Fp61;
-use ostrakon_graph::asked::{
-    self, Contribution, Naming, Program, ReaderKey, SealedSeeds, Shown, Terms, Unreadable, Values,
-};
+use ostrakon_graph::asked::{self, Contribution, Naming, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::attempt::{self, Computation, Failed, Task};
 use ostrakon_graph::dealing;
 use ostrakon_graph::owner::Edge;
@@ -20,7 +18,7 @@ use ostrakon_graph::ruffle2::preparation::{self, Failing, Slice};
 use ostrakon_graph::ruffle2::run::Run;
 use ostrakon_graph::ruffle2::seeds::{PairSeed, Phase};
 use ostrakon_graph::ruffle2::steps::Kind;
-use ostrakon_graph::watch::{Stage, Watch};
+use ostrakon_graph::watch::Watch;
 use ostrakon_party::{Header, Message, Party, PartyId};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
