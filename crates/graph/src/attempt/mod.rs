@@ -6,6 +6,8 @@
 //! What must be the same in all attempts, the lists that are computed on, is marked before anything
 //! is opened.
 
+pub mod dealing;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -16,7 +18,6 @@ use ostrakon_field::Fp61;
 use ostrakon_party::{Instance, Party};
 
 use crate::asked::{Contribution, Program, Shown, Terms, Values};
-use crate::dealing;
 use crate::job::Job;
 use crate::output::{Computed, Reader};
 use crate::owner::Maps;
