@@ -41,7 +41,7 @@ test('connections are asked for, contributed and computed on, and only who asked
     await asking.getByRole('heading', { name: 'Your question is asked' }).waitFor();
     const links = (await asking.getByLabel('One link for each person').inputValue()).split('\n');
     assert.equal(links.length, 2);
-    const link = await asking.getByLabel('Link to the question').inputValue();
+    const link = await asking.getByRole('textbox', { name: 'Link to the question' }).inputValue();
     const files = ['src,dst\nanna,ben\nben,carl\n', 'carl dora\n'];
     for (const [index, content] of files.entries()) {
       const owner = await Visitor.arrive(browser, index === 0 ? DESKTOP : PHONE);

@@ -143,7 +143,7 @@ fn measured(
         );
     }
     let seconds = median(runs.iter().map(|run| run.seconds).collect());
-    let limit_seconds = formula.parts.values().sum();
+    let limit_seconds = formula.parts.values().fold(0.0, |sum, seconds| sum + seconds);
     let most = |of: fn(&Spent) -> u64| -> Vec<u64> {
         let servers = 0..runs[0].spent.len();
         servers.map(|i| runs.iter().map(|run| of(&run.spent[i])).max().unwrap_or(0)).collect()
