@@ -1,42 +1,54 @@
 // Contributing a file of edges that nobody sees, and reading what came of several.
 
 import { strict as assert } from 'node:assert';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { promisify } from 'node:util';
 
 import { startCommittee } from './support/committee.mjs';
-import { program } from './support/deployment.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
-test('files of edges are checked, contributed and computed on, and the result is a picture', async ({
+/** @typedef {import('@playwright/test').Page} Page */
+
+/**
+ * Asks on the page; the links for contributors.
+ * @param {Page} page
+ */
+async function ask(page) {
+  const button = page.getByRole('button', { name: 'Ask', exact: true });
+  await button.click();
+  await page.getByRole('alert').getByText('Write what it is about').waitFor();
+  await page.getByLabel('What is it about?').fill('Who knows whom?');
+  await page.getByLabel('Their names').fill('anna\nben\ncarl\ndora\nemil\n');
+  await page.getByLabel('Start from').fill('frida');
+  await button.click();
+  await page.getByRole('alert').getByText('Write a name from the list').waitFor();
+  await page.getByLabel('Start from').fill('anna');
+  await page.getByLabel('How many connections far').fill('3');
+  await page.getByLabel('Most connections of one contributor').fill('1000');
+}
+
+test('connections are asked for, contributed and computed on, and only who asked reads the result', async ({
   browser,
 }) => {
   const committee = await startCommittee();
-  const home = await mkdtemp(path.join(tmpdir(), 'ostrakon-graph-'));
   try {
-    const env = { ...process.env, XDG_STATE_HOME: home };
-    /** @param {string[]} options */
-    const ostrakon = async (...options) => {
-      const { stdout } = await promisify(execFile)(program(), ['graph', ...options], { env });
-      return stdout;
-    };
-    const names = path.join(home, 'names.txt');
-    await writeFile(names, 'anna\nben\ncarl\ndora\nemil\n');
-    const asked = ['--title', 'Who knows whom?', '--names', names, '--from', 'anna'];
-    const limits = ['--hops', '3', '--edges', '1000', '--invitations', '2', '--json'];
-    const created = JSON.parse(
-      await ostrakon('create', '--server', committee.origin, ...asked, ...limits),
-    );
+    const creator = await Visitor.arrive(browser, DESKTOP);
+    await creator.open(`${committee.origin}/#/ask/graph`);
+    const { page: asking } = creator;
+    await ask(asking);
+    await creator.isAccessible();
+    await creator.picture('graph-ask');
+    await asking.getByRole('button', { name: 'Ask', exact: true }).click();
+    await asking.getByRole('heading', { name: 'Your question is asked' }).waitFor();
+    const links = (await asking.getByLabel('One link for each person').inputValue()).split('\n');
+    assert.equal(links.length, 2);
+    const link = await asking.getByRole('textbox', { name: 'Link to the question' }).inputValue();
     const files = ['src,dst\nanna,ben\nben,carl\n', 'carl dora\n'];
     for (const [index, content] of files.entries()) {
       const owner = await Visitor.arrive(browser, index === 0 ? DESKTOP : PHONE);
-      await owner.open(created.invitations[index]);
+      await owner.open(links[index] ?? '');
       const { page } = owner;
       await page.getByRole('heading', { name: 'Who knows whom?' }).waitFor();
+      await page.getByText('Only who asked can read it').waitFor();
       const file = page.getByLabel('File with your connections');
       const bad = Buffer.from('anna,ben\nanna,frida\nnonsense\n');
       await file.setInputFiles({ name: 'bad.csv', mimeType: 'text/csv', buffer: bad });
@@ -56,12 +68,11 @@ test('files of edges are checked, contributed and computed on, and the result is
       assert.deepEqual(owner.complaints, []);
       await owner.leave();
     }
-    const reader = await Visitor.arrive(browser, DESKTOP);
-    await reader.open(created.link);
-    await reader.page.getByText('2 contributions').waitFor();
-    await ostrakon('run', created.link);
-    await reader.page.getByRole('heading', { name: 'Result' }).waitFor();
-    const rows = await reader.page.locator('tbody tr').allInnerTexts();
+    await asking.getByRole('link', { name: 'Go to the question' }).click();
+    await asking.getByText('2 contributions').waitFor();
+    await asking.getByRole('button', { name: 'Close, and compute the result' }).click();
+    await asking.getByRole('heading', { name: 'Result' }).waitFor();
+    const rows = await asking.locator('tbody tr').allInnerTexts();
     const counts = rows.map((row) => row.replaceAll(/\s+/g, ' ').trim());
     assert.deepEqual(counts, [
       'start 1',
@@ -70,12 +81,24 @@ test('files of edges are checked, contributed and computed on, and the result is
       '3 connections 1',
       'not within 3 1',
     ]);
-    await reader.page.getByText('of 2 contributions').waitFor();
-    await reader.isAccessible();
-    await reader.picture('graph-result');
+    await asking.getByText('of 2 contributions').waitFor();
+    await creator.isAccessible();
+    await creator.picture('graph-result');
+    assert.deepEqual(creator.complaints, []);
+    const reader = await Visitor.arrive(browser, PHONE);
+    await reader.open(link);
+    await reader.page.getByText('it is for who asked alone').waitFor();
+    await reader.picture('graph-closed');
+    assert.equal(await reader.page.locator('tbody tr').count(), 0);
     assert.deepEqual(reader.complaints, []);
+    const german = await Visitor.arrive(browser, { ...PHONE, locale: 'de-DE' });
+    await german.open(`${committee.origin}/#/ask/graph`);
+    await german.page.getByLabel('Worum geht es?').waitFor();
+    await german.isAccessible();
+    await german.fits();
+    await german.picture('graph-ask-phone-german');
+    assert.deepEqual(german.complaints, []);
   } finally {
     await committee.stop();
-    await rm(home, { recursive: true, force: true });
   }
 });

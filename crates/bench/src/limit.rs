@@ -375,6 +375,45 @@ impl Work {
     }
 }
 
+impl Work {
+    /// The preparation of three permutations' uses on tables of one width.
+    pub fn graph_preparation(&self) -> Parts {
+        times(3.0, self.preprocessing())
+    }
+
+    /// The differences of three uses, opened to all: each server expands the masks of both its
+    /// pairs before and behind a use; three shares travel, each vouched for by a digest.
+    pub fn graph_difference(&self) -> Parts {
+        let u = &self.units;
+        let one = BTreeMap::from([
+            ("prg", 12.0 * u.prg),
+            ("copy", 12.0 * u.copy),
+            ("hash", 6.0 * u.hash),
+            ("aead", 3.0 * u.aead),
+            ("loopback", 3.0 * u.loopback),
+        ]);
+        times(3.0, one)
+    }
+
+    /// Three uses on tables that are known up to their masks.
+    pub fn graph_hop(&self) -> Parts {
+        times(3.0, self.online())
+    }
+
+    /// The order check: differences, and the uses themselves.
+    pub fn graph_check(&self) -> Parts {
+        let mut parts = self.graph_difference();
+        for (kind, seconds) in self.graph_hop() {
+            *parts.entry(kind).or_default() += seconds;
+        }
+        parts
+    }
+}
+
+fn times(factor: f64, parts: Parts) -> Parts {
+    parts.into_iter().map(|(kind, seconds)| (kind, factor * seconds)).collect()
+}
+
 /// Seals and opens a table in records, on all cores.
 pub(crate) fn aead(table: &mut [u8]) -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[7; 16])

@@ -9,11 +9,13 @@ use ostrakon_graph::asked::{self, Contribution, GraphResult};
 use ostrakon_graph::attempt::{self, Failed, Task};
 use ostrakon_graph::ruffle2::fault::{Accused, Evidence, Stop};
 use ostrakon_graph::ruffle2::journal::Journal;
+use ostrakon_graph::watch::Watch;
 use ostrakon_party::{Instance, PartyId, wire};
 use serde_json::{Value, json};
 
 use crate::job::{About, Ended, Job, Price, Run};
 use crate::marks::Marks;
+use crate::view::Progress;
 
 /// The job of computation on graphs, at a member with this key for seeds.
 pub struct Graphs {
@@ -57,7 +59,7 @@ impl Job for Graphs {
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
-            let Run { about, party, number, inputs, marks, randomness } = run;
+            let Run { about, party, number, inputs, marks, randomness, progress } = run;
             let terms = asked::terms(about.draft).map_err(|e| Ended::Final(sentence(e)))?;
             let owners: Vec<VerifyingKey> =
                 inputs.iter().map(|input| input.entry.contributor).collect();
@@ -70,6 +72,10 @@ impl Job for Graphs {
                 number,
                 owners: &owners,
                 contributions: contributions.map_err(|e| Ended::Final(sentence(e)))?,
+                watch: Watch::new(move |stage| {
+                    let (stage, done, of) = stage.words();
+                    progress(Progress { stage: stage.to_owned(), done, of });
+                }),
             };
             let journal = Kept(marks);
             let computed = attempt::compute(&party, &self.key, task, &journal, randomness).await;
@@ -86,6 +92,10 @@ impl Job for Graphs {
 
     fn price(&self, _: &Draft) -> Price {
         Price::Exact
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 
     fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
@@ -117,7 +127,7 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
         }
     };
     match stop {
-        Stop::Journal(_) => Ended::Again(stop.to_string()),
+        Stop::Journal(_) => Ended::Later(stop.to_string()),
         Stop::Malformed(signed) => Ended::Final(format!(
             "{} has sent what its step of the computation forbids",
             name(signed.header.from)

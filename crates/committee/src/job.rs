@@ -9,6 +9,7 @@ use ostrakon_party::{Instance, Party};
 use serde_json::Value;
 
 use crate::marks::Marks;
+use crate::view::Progress;
 
 /// What a job is asked about.
 #[derive(Clone, Copy)]
@@ -35,6 +36,8 @@ pub struct Run<'a> {
     pub marks: Marks,
     /// 32 random bytes: fresh, or those of the same attempt before a restart.
     pub randomness: Secret,
+    /// Is told how far it is.
+    pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
 
 /// Why an attempt brought nothing.

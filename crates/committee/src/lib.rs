@@ -18,6 +18,7 @@ mod statistics;
 mod store;
 mod view;
 
+pub use course::{Announced, PIECE_BYTES, Uploaded};
 pub use graph::Graphs;
 pub use job::{About, Ended, Job, Jobs, Price, Run};
 pub use marks::Marks;
@@ -26,4 +27,4 @@ pub use peers::{Peers, Unreached};
 pub use service::{Config, Refused, Service};
 pub use statistics::Statistics;
 pub use store::{Store, StoreError};
-pub use view::{MemberView, Phase, View};
+pub use view::{MemberView, Phase, Progress, View};

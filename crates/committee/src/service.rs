@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::course::{Course, Turns};
+use crate::course::{Announced, Course, Turns, Uploaded};
 use crate::job::{Jobs, Price};
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
@@ -225,6 +225,33 @@ impl Service {
     /// [`Refused`].
     pub async fn submit(&self, id: &ComputationId, input: Input) -> Result<Statement, Refused> {
         self.course(id)?.submit(input).await
+    }
+
+    /// Says how far an input is that comes in pieces; takes it if it is complete (C4).
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn announce(
+        &self,
+        id: &ComputationId,
+        announced: Announced,
+    ) -> Result<Uploaded, Refused> {
+        self.course(id)?.announce(announced).await
+    }
+
+    /// Takes the piece of an announced input that begins at this byte; returns how many bytes are
+    /// on disk.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn piece(
+        &self,
+        id: &ComputationId,
+        upload: &Digest,
+        at: u64,
+        piece: &[u8],
+    ) -> Result<u64, Refused> {
+        self.course(id)?.piece(upload, at, piece).await
     }
 
     /// Takes the creator's order to close (C5).

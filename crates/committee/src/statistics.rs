@@ -95,7 +95,7 @@ impl Job for Statistics {
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
-            let Run { about, party, number, inputs, marks, randomness } = run;
+            let Run { about, party, number, inputs, marks, randomness, .. } = run;
             let asked = self.asked(about.draft, about.committee).map_err(Ended::Final)?;
             // Each has passed `check`.
             let reports = inputs.iter().map(|input| asked.read_again(input));

@@ -28,6 +28,17 @@ pub enum Phase {
     },
 }
 
+/// How far the computing is at a member, in the job's words. It tells nothing but public sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What it does.
+    pub stage: String,
+    /// How many parts of it are done.
+    pub done: u32,
+    /// Of how many; 0 if it has no parts.
+    pub of: u32,
+}
+
 /// What a member has shown so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberView {
@@ -56,6 +67,8 @@ pub struct View {
     pub asked: Value,
     /// How far it is.
     pub phase: Phase,
+    /// How far the computing is, while this member computes.
+    pub progress: Option<Progress>,
     /// How many inputs this member holds; of the seal once there is one.
     pub inputs: u64,
     /// The members, in order.

@@ -28,11 +28,13 @@ use crate::ruffle2::seeds::{JobSeeds, PairSeed, Phase, Purpose};
 use crate::ruffle2::shuffle::Shuffler;
 use crate::ruffle2::uses::{Factors, Use, UseId};
 use crate::spec::JobSpec;
+use crate::watch::{Stage, Watch};
 
 /// A descriptor together with its program; they have been found to fit.
 pub struct Job<P> {
     spec: JobSpec,
     program: P,
+    watch: Watch,
 }
 
 /// What a server keeps between the preparation of a job and its input. Not `Clone`: it is consumed
@@ -58,7 +60,19 @@ struct Stored {
 impl<P: VertexProgram> Job<P> {
     /// A job; `None` if the descriptor is not valid, or names another program.
     pub fn new(spec: JobSpec, program: P) -> Option<Self> {
-        (spec.is_valid() && spec.program == program.describe()).then_some(Self { spec, program })
+        let fits = spec.is_valid() && spec.program == program.describe();
+        fits.then(|| Self { spec, program, watch: Watch::default() })
+    }
+
+    /// The same job, of whose stages somebody is told.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// Who is told of its stages.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// The descriptor.
@@ -119,7 +133,10 @@ impl<P: VertexProgram> Job<P> {
         let statements = run.with_accusations(stating).await?;
         let mut prepared = Vec::new();
         let slices = [self.spec.check_bundles()].into_iter().chain(self.spec.hop_slices());
+        let slices: Vec<_> = slices.collect();
+        let of = u32::try_from(slices.len()).unwrap_or(u32::MAX);
         for (number, bundles) in (0..).zip(slices) {
+            self.watch.tell(Stage::Preparing { done: number, of });
             let run = preparation::slice_run(party, &name, number);
             let slice = Slice { job: &name, number, bundles: &bundles, failing };
             let fresh = number.to_le_bytes();
@@ -295,6 +312,7 @@ impl<P: VertexProgram> Stock<P> {
     ) -> Result<Linked<P>, Stop> {
         let Stock { job, seeds, prepared, .. } = self;
         let spec = &job.spec;
+        job.watch.tell(Stage::Checking);
         begin(journal, format!("job {} link", spec.number))?;
         let coin = coin::toss(run, 0, &randomness).await?;
         let uses: Vec<Use> = job.uses().map(|(of, _)| of).collect();
@@ -357,7 +375,7 @@ impl<P: VertexProgram> Linked<P> {
         let instance = self.spec().name().instance(Phase::Query);
         let run = Run { party: party.clone(), instance };
         let task = self.walk(&run, journal);
-        let (states, seeds, spec) = run.with_accusations(task).await?;
-        Ok(Computed::new(run.clone(), seeds, spec, states, Secret::new(randomness)))
+        let (states, seeds, job) = run.with_accusations(task).await?;
+        Ok(Computed::new(run.clone(), seeds, job, states, Secret::new(randomness)))
     }
 }

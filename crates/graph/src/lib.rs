@@ -26,8 +26,6 @@ pub mod asked;
 pub mod attempt;
 #[cfg(feature = "server")]
 pub mod cost;
-#[cfg(feature = "server")]
-pub mod dealing;
 pub mod edges;
 #[cfg(feature = "server")]
 pub mod hop;
@@ -46,3 +44,5 @@ pub mod program;
 pub mod query;
 pub mod ruffle2;
 pub mod spec;
+#[cfg(feature = "server")]
+pub mod watch;

@@ -1,80 +1,64 @@
 //! Results: what is opened of the shared values, and to whom (`docs/spec/graph.md`, section 8).
 //!
 //! Only four things are ever opened: a value, whether a value is zero, a count that is large
-//! enough, and any of these to one recipient. Nothing that products went into is opened before they
+//! enough, and any of these to one reader. Nothing that products went into is opened before they
 //! are verified, which the types see to.
 
+use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;
-use ostrakon_field::{Fp61, WordField, elements, to_table};
+use ostrakon_field::{Fp61, WordField, elements};
 use ostrakon_replicated::pair::Pair;
-use serde::{Deserialize, Serialize};
 
+use crate::asked::{Closed, ReaderKey, SealedSeeds, mask};
+use crate::job::Job;
 use crate::params::MAX_THRESHOLD;
-use crate::program::VertexProgram;
+use crate::program::{VertexProgram, first_hops};
 use crate::query::States;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, begin};
 use crate::ruffle2::opening::open;
 use crate::ruffle2::product::{Products, Unchecked};
 use crate::ruffle2::run::Run;
-use crate::ruffle2::seeds::JobSeeds;
+use crate::ruffle2::seeds::{JobSeeds, Purpose};
 use crate::ruffle2::sharing::Rss;
+use crate::ruffle2::steps::{Kind, Rule};
 use crate::spec::JobSpec;
+use crate::watch::Stage;
 
 /// A job's result, still shared: the vertices' values before the first hop and after each.
 pub struct Computed<P: VertexProgram> {
     run: Run,
     seeds: JobSeeds,
-    spec: JobSpec,
+    job: Job<P>,
     states: Vec<Rss<P::F>>,
     randomness: Secret,
     batches: u32,
 }
 
-/// What one server gives to a recipient: its shares of a vector, by the order of
-/// [`Pair::of_party`].
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Handout {
-    /// The shares, as tables.
-    pub shares: [Vec<u8>; 2],
-}
-
-impl Handout {
-    fn of<F: WordField>(values: &Rss<F>) -> Self {
-        let share = |pair| to_table(values.share(pair).iter().copied());
-        Self { shares: Pair::of_party(values.party()).map(share) }
-    }
-}
-
-/// What a recipient computes from all three servers' handouts of `count` elements; `None` if two
-/// servers do not give the same share. It is then not known which of them lies.
-pub fn receive<F: WordField>(handouts: &[Handout; 3], count: usize) -> Option<Vec<F>> {
-    let length = count * ostrakon_field::ELEMENT_BYTES;
-    let mut sum = vec![0; length];
-    for pair in Pair::ALL {
-        let [a, b] = pair.members().map(|member| {
-            let which = usize::from(Pair::of_party(member)[1] == pair);
-            &handouts[usize::from(member)].shares[which]
-        });
-        if a != b || a.len() != length || !F::are_canonical(a) {
-            return None;
-        }
-        F::add_into(&mut sum, a);
-    }
-    Some(elements(&sum).collect())
+/// Who alone may read a result.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// Of which computation.
+    pub computation: &'a ComputationId,
+    /// The reader's key.
+    pub key: &'a ReaderKey,
 }
 
 impl<P: VertexProgram> Computed<P> {
     pub(crate) fn new(
         run: Run,
         seeds: JobSeeds,
-        spec: JobSpec,
+        job: Job<P>,
         states: States<P::F>,
         randomness: Secret,
     ) -> Self {
         let me = run.me();
         let states = states.into_iter().map(|state| state.into_rss(me)).collect();
-        Self { run, seeds, spec, states, randomness, batches: 0 }
+        Self { run, seeds, job, states, randomness, batches: 0 }
+    }
+
+    fn spec(&self) -> &JobSpec {
+        self.job.spec()
     }
 
     /// The vertices' values after so many hops.
@@ -87,7 +71,7 @@ impl<P: VertexProgram> Computed<P> {
 
     /// The vertices' values after the last hop.
     pub fn last(&self) -> &Rss<P::F> {
-        self.state(self.spec.hops)
+        self.state(self.spec().hops)
     }
 
     /// All states after a hop, one after the other.
@@ -98,7 +82,7 @@ impl<P: VertexProgram> Computed<P> {
     /// Begins a batch of products, once: a batch that was broken off is not taken up again, since
     /// its masks would be used twice.
     fn begin_batch(&mut self, journal: &dyn Journal) -> Result<(u32, [u8; 32]), Stop> {
-        let (job, batch) = (self.spec.number, self.batches);
+        let (job, batch) = (self.spec().number, self.batches);
         self.batches += 1;
         begin(journal, format!("job {job} products {batch}"))?;
         let number = batch.to_le_bytes();
@@ -107,6 +91,7 @@ impl<P: VertexProgram> Computed<P> {
     }
 
     async fn open_all<F: WordField>(&self, batch: u32, values: &Rss<F>) -> Result<Vec<F>, Stop> {
+        self.job.watch().tell(Stage::Opening);
         let task = open::<F>(&self.run, vec![(batch << 16, values.tables())]);
         let opened = self.run.with_accusations(task).await?;
         Ok(elements(&opened[0]).collect())
@@ -118,6 +103,7 @@ impl<P: VertexProgram> Computed<P> {
         values: &Rss<P::F>,
         journal: &dyn Journal,
     ) -> Result<(u32, Rss<P::F>), Stop> {
+        self.job.watch().tell(Stage::Verifying);
         let (batch, randomness) = self.begin_batch(journal)?;
         let run = self.run.clone();
         let task = async {
@@ -161,27 +147,82 @@ impl<P: VertexProgram> Computed<P> {
     pub async fn first_reached(&mut self, journal: &dyn Journal) -> Result<Vec<Option<u32>>, Stop> {
         let all = self.all_states();
         let bits = self.nonzero(&all, journal).await?;
-        let (vertices, hops) = (self.spec.vertices as usize, self.spec.hops as usize);
-        let first = |v| (0..hops).find(|hop| bits[hop * vertices + v]).map(|hop| hop as u32 + 1);
-        Ok((0..vertices).map(first).collect())
+        Ok(first_hops(&bits, self.spec().vertices as usize))
     }
 
-    /// For one recipient: a vector that is zero where the values are, and random elsewhere.
+    /// Opens a batch's values to one reader: all servers open them under masks, which only who has
+    /// the seeds of all three pairs can take away.
+    async fn close(
+        &self,
+        batch: u32,
+        values: &Rss<P::F>,
+        reader: Reader<'_>,
+    ) -> Result<Closed, Stop> {
+        self.job.watch().tell(Stage::Opening);
+        let (run, pairs) = (&self.run, Pair::of_party(self.run.me()));
+        let own = pairs.map(|pair| self.seeds.of(pair).purpose(Purpose::Reader(batch)));
+        let number = batch.to_le_bytes();
+        let fresh = self.randomness.derive("ostrakon/v1/graph/sealing for a reader", &[&number]);
+        let Reader { computation, key } = reader;
+        let sealed = SealedSeeds::new(computation, run.me(), own.each_ref(), key, *fresh.expose());
+        let task = async {
+            let rule = Rule::exactly(SealedSeeds::BYTES as u64);
+            let stated = run.broadcast(Kind::ReaderSeeds, batch, sealed.encode(), rule).await?;
+            let read = |body: &[u8]| SealedSeeds::decode(body).expect("its length is checked");
+            let seeds = stated.map(|stated| read(&stated.body));
+            let mut closed = Closed { seeds, masked: Parameters(Vec::new()) };
+            if !closed.agrees() {
+                return Err(Stop::Check("the seeds of a reader's masks"));
+            }
+            let mut tables = values.tables();
+            for (pair, seed) in pairs.into_iter().zip(&own) {
+                let share = tables[pair.index()].take().expect("an own pair's share");
+                let mut share = Vec::from(share);
+                mask::<P::F>(&mut share, seed, P::F::add_into);
+                tables[pair.index()] = Some(share.into());
+            }
+            let mut opened = open::<P::F>(run, vec![(batch << 16, tables)]).await?;
+            closed.masked = Parameters(opened.remove(0));
+            Ok(closed)
+        };
+        run.with_accusations(task).await
+    }
+
+    /// Opens to a reader which of the values are not zero, and nothing else of them.
     ///
     /// # Errors
     /// [`Stop`].
     pub async fn nonzero_to(
         &mut self,
         values: &Rss<P::F>,
+        reader: Reader<'_>,
         journal: &dyn Journal,
-    ) -> Result<Handout, Stop> {
-        let (_, blinded) = self.blinded(values, journal).await?;
-        Ok(Handout::of(&blinded))
+    ) -> Result<Closed, Stop> {
+        let (batch, blinded) = self.blinded(values, journal).await?;
+        self.close(batch, &blinded, reader).await
     }
 
-    /// For one recipient: the values after the last hop.
-    pub fn values_to(&self) -> Handout {
-        Handout::of(self.last())
+    /// Opens to a reader which vertices have a value after each hop, hop after hop.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub async fn first_reached_to(
+        &mut self,
+        reader: Reader<'_>,
+        journal: &dyn Journal,
+    ) -> Result<Closed, Stop> {
+        let all = self.all_states();
+        self.nonzero_to(&all, reader, journal).await
+    }
+
+    /// Opens to a reader the values after the last hop.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub async fn values_to(&mut self, reader: Reader<'_>) -> Result<Closed, Stop> {
+        let batch = self.batches;
+        self.batches += 1;
+        self.close(batch, self.last(), reader).await
     }
 
     /// Opens to all servers the values after the last hop.
@@ -209,18 +250,8 @@ impl<P: VertexProgram<F = Fp61>> Computed<P> {
         threshold: u32,
         journal: &dyn Journal,
     ) -> Result<Vec<Option<Fp61>>, Stop> {
-        assert!((1..=MAX_THRESHOLD).contains(&threshold), "thresholds are 1 to {MAX_THRESHOLD}");
-        let (batch, randomness) = self.begin_batch(journal)?;
-        let run = self.run.clone();
-        let task = async {
-            let counts = self.last();
-            let mut products = Products::new(&run, &self.seeds, batch);
-            let blinded = below(&mut products, counts, threshold).await?;
-            let verified = products.verify(randomness).await?;
-            Ok(blinded.release(&verified))
-        };
-        let blinded = run.with_accusations(task).await?;
-        let opened = self.open_all(batch, &blinded).await?;
+        let (batch, mut parts) = self.blinded_counts(threshold, false, journal).await?;
+        let opened = self.open_all(batch, &parts.remove(0)).await?;
         let large: Vec<usize> = (0..opened.len()).filter(|i| opened[*i] != Fp61::ZERO).collect();
         let of_large = self.last().map(|counts| large.iter().map(|i| counts[*i]).collect());
         let second = self.batches;
@@ -229,6 +260,49 @@ impl<P: VertexProgram<F = Fp61>> Computed<P> {
         let mut counts = vec![None; opened.len()];
         large.into_iter().zip(values).for_each(|(i, value)| counts[i] = Some(value));
         Ok(counts)
+    }
+
+    /// As [`Computed::at_least`], to a reader: of each count x that is large enough w·f and w·f·x
+    /// for f = f(x) and random w, and of the others two zeros.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    ///
+    /// # Panics
+    /// If the threshold is 0 or above [`MAX_THRESHOLD`].
+    pub async fn at_least_to(
+        &mut self,
+        threshold: u32,
+        reader: Reader<'_>,
+        journal: &dyn Journal,
+    ) -> Result<Closed, Stop> {
+        let (batch, parts) = self.blinded_counts(threshold, true, journal).await?;
+        let both = Rss::concat(&parts.iter().collect::<Vec<_>>());
+        self.close(batch, &both, reader).await
+    }
+
+    /// w·f(x) of each count, and `with_counts` w·f(x)·x besides; verified.
+    async fn blinded_counts(
+        &mut self,
+        threshold: u32,
+        with_counts: bool,
+        journal: &dyn Journal,
+    ) -> Result<(u32, Vec<Rss<Fp61>>), Stop> {
+        assert!((1..=MAX_THRESHOLD).contains(&threshold), "thresholds are 1 to {MAX_THRESHOLD}");
+        self.job.watch().tell(Stage::Verifying);
+        let (batch, randomness) = self.begin_batch(journal)?;
+        let run = self.run.clone();
+        let task = async {
+            let counts = self.last();
+            let mut products = Products::new(&run, &self.seeds, batch);
+            let mut parts = vec![below(&mut products, counts, threshold).await?];
+            if with_counts {
+                parts.push(products.multiply(&parts[0], counts).await?);
+            }
+            let verified = products.verify(randomness).await?;
+            Ok(parts.into_iter().map(|part| part.release(&verified)).collect())
+        };
+        Ok((batch, run.with_accusations(task).await?))
     }
 }
 

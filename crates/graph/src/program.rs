@@ -76,6 +76,14 @@ impl VertexProgram for Reach {
     }
 }
 
+/// After how many hops each of so many vertices was reached for the first time, from 1, of bits that
+/// say it hop after hop.
+pub fn first_hops(reached: &[bool], vertices: usize) -> Vec<Option<u32>> {
+    let hops = || (1..).zip(reached.chunks_exact(vertices));
+    let first = |vertex: usize| hops().find(|(_, bits)| bits[vertex]).map(|(hop, _)| hop);
+    (0..vertices).map(first).collect()
+}
+
 /// How many edges lead to each vertex; with a backward job, from each vertex. Edges without source
 /// or target count in neither. One hop.
 pub struct Degree;

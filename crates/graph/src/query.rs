@@ -24,6 +24,7 @@ use crate::ruffle2::sharing::{Masked, table_digest};
 use crate::ruffle2::shuffle::{Applied, Shuffler};
 use crate::ruffle2::uses::{Factors, UseId};
 use crate::spec::JobSpec;
+use crate::watch::Stage;
 
 /// Added to a use's number in the tag of its difference's opening: the order check has lower ones.
 const DIFFERENCES: u32 = 1 << 31;
@@ -191,11 +192,13 @@ impl<P: VertexProgram> Linked<P> {
         mut self,
         run: &Run,
         journal: &dyn Journal,
-    ) -> Result<(States<P::F>, JobSeeds, JobSpec), Stop> {
+    ) -> Result<(States<P::F>, JobSeeds, Job<P>), Stop> {
         let mut state = self.start();
         run.vote(0, "the initial table", &table_digest(&state)).await?;
         let mut states = vec![state.clone()];
-        for hop in 0..self.spec().hops {
+        let of = self.spec().hops;
+        for hop in 0..of {
+            self.link.job.watch().tell(Stage::Hop { done: hop, of });
             state = self.hop(run, journal, hop, &state).await?;
             states.push(state.clone());
         }
@@ -206,7 +209,7 @@ impl<P: VertexProgram> Linked<P> {
             .iter()
             .zip(a.iter().zip(&b))
             .map(|(beta, (a, b))| Masked { beta: of(beta), masks: [of(a), of(b)] });
-        Ok((masked.collect(), self.link.seeds, self.link.job.spec().clone()))
+        Ok((masked.collect(), self.link.seeds, self.link.job))
     }
 
     /// All states after hops go through the last permutation, side by side.

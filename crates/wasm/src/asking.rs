@@ -94,6 +94,28 @@ pub fn job_of(view: &str) -> Result<String, JsError> {
     graph::job(view).map_err(shown)
 }
 
+/// The announcement of an input that is handed in piece by piece, for `POST …/uploads`; its body
+/// begins at byte 96.
+///
+/// # Errors
+/// If the input is too short to be one.
+#[wasm_bindgen(js_name = announcementOf)]
+pub fn announcement_of(input: &[u8]) -> Result<String, JsError> {
+    graph::announcement(input).map_err(shown)
+}
+
+/// A question for connections, drafted and signed: JSON of `{id, committee, draft,
+/// named_elsewhere}`, of which the draft is for `POST /api/v1/computations`. `committee` is the
+/// answer of `GET /api/v1/committee`; `asking` is JSON of `{text, names, vertices, edges,
+/// undirected, program, shown, for_me, minimum, closes, invited}`.
+///
+/// # Errors
+/// If it cannot be asked, or the browser has no randomness.
+#[wasm_bindgen(js_name = askGraph)]
+pub fn ask_graph(committee: &str, asking: &str, creator: &DeviceKey) -> Result<String, JsError> {
+    graph::ask(committee, asking, &creator.seed).map_err(shown)
+}
+
 /// A graph that a committee was asked about, with a file of edges that is read piece by piece.
 #[wasm_bindgen]
 pub struct AskedGraph(graph::AskedGraph);
@@ -181,11 +203,20 @@ impl AskedGraph {
     }
 
     /// Checks an archive (JSON), and returns what came out: JSON of `{contributors, out, missing,
-    /// counts, top}`, of which the counts are null if too few had contributed.
+    /// counts, top, closed, liars}`, of which the counts are null if too few had contributed, or
+    /// the result is for who asked.
     ///
     /// # Errors
     /// If it does not prove the result of this computation.
     pub fn verify(&self, archive: &str, top: usize) -> Result<String, JsError> {
-        self.0.verify(archive, top).map_err(shown)
+        self.0.verify(archive, top, None).map_err(shown)
+    }
+
+    /// As [`AskedGraph::verify`], for who asked: also what nobody else can read.
+    ///
+    /// # Errors
+    /// If it does not prove the result of this computation, or cannot be read with this key.
+    pub fn open(&self, archive: &str, top: usize, creator: &DeviceKey) -> Result<String, JsError> {
+        self.0.verify(archive, top, Some(&creator.seed)).map_err(shown)
     }
 }

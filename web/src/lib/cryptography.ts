@@ -38,6 +38,8 @@ export {
   NewDecisionKey,
   Outbox,
   addToReceipt,
+  announcementOf,
+  askGraph,
   chooseHome,
   claim,
   createDecision,

@@ -63,6 +63,7 @@ export const ROUTES: readonly [...Route[], Route] = [
     pattern: new RegExp(`^#/join/${GATHERING}/${SEED}$`),
     load: () => import('../areas/join/Page.svelte'),
   },
+  { pattern: /^#\/ask\/graph$/, load: () => import('../areas/graph/ask/Page.svelte') },
   { pattern: /^#\/ask$/, load: () => import('../areas/ask/Page.svelte') },
   {
     pattern: new RegExp(`^#/ask/${COMPUTATION}(/${SEED})?$`),

@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use ostrakon_committee::{Refused, Service, View};
+use ostrakon_committee::{Announced, PIECE_BYTES, Refused, Service, Uploaded, View};
 use ostrakon_computation::{Committee, ComputationId, Input, Order, SignedDraft, Statement};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::{Value, json};
@@ -39,6 +39,8 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
         .route(&format!("{one}/order"), post(order))
         .route(&format!("{one}/statements"), get(statements))
         .route(&format!("{one}/inputs"), post(submit))
+        .route(&format!("{one}/uploads"), post(announce))
+        .route(&format!("{one}/uploads/{{upload}}/{{at}}"), post(piece))
         .route(&format!("{one}/inputs/{{contributor}}/{{body}}"), get(input))
         .route(&format!("{one}/archive"), get(archive))
         .route("/api/{*rest}", axum::routing::any(web::no_such_path))
@@ -105,6 +107,25 @@ async fn submit(
     let malformed = || Problem::new(StatusCode::BAD_REQUEST, "this is too short to be an input");
     let input = Input::decode(&body).ok_or_else(malformed)?;
     Ok(Json(service.submit(&id, input).await?))
+}
+
+async fn announce(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+    Json(announced): Json<Announced>,
+) -> Answer<Json<Uploaded>> {
+    Ok(Json(service.announce(&id, announced).await?))
+}
+
+async fn piece(
+    State(service): State<Service>,
+    Path((id, upload, at)): Path<(ComputationId, Digest, u64)>,
+    body: Body,
+) -> Answer<Json<Value>> {
+    let long =
+        |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "a piece is too long, or was cut off");
+    let piece = to_bytes(body, PIECE_BYTES).await.map_err(long)?;
+    Ok(Json(json!({ "bytes": service.piece(&id, &upload, at, &piece).await? })))
 }
 
 async fn input(

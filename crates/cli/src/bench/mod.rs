@@ -2,6 +2,8 @@
 
 mod intake;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
@@ -229,6 +231,9 @@ pub struct GraphOptions {
     /// How often to measure; medians are reported.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// How long a message takes from one server to another, in milliseconds.
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    latency: u64,
     /// Prints the measurements as a JSON list.
     #[arg(long)]
     json: bool,
@@ -280,8 +285,9 @@ pub fn run(command: &Command) -> Result<()> {
         }
         Command::Party => return party::run(),
         Command::Graph(options) => {
-            let GraphOptions { vertices, edges, hops, runs, json } = *options;
-            let wanted = graph::Options { vertices, edges, hops, runs };
+            let GraphOptions { vertices, edges, hops, runs, latency, json } = *options;
+            let latency = Duration::from_millis(latency);
+            let wanted = graph::Options { vertices, edges, hops, runs, latency };
             let measured = graph::run(wanted, &program("graph-server")?, report)?;
             bar.finish_and_clear();
             return show(json, &measured, graph::table);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::future::join_all;
-use ostrakon_committee::{Phase, View};
+use ostrakon_committee::{Announced, PIECE_BYTES, Phase, Progress, Uploaded, View};
 use ostrakon_computation::{
     Archive, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft, Statement,
 };
@@ -30,6 +30,12 @@ pub struct Asked {
     /// Its digest.
     pub digest: Digest,
     members: Vec<Connection>,
+}
+
+/// A member's answer to a piece: so many bytes are on its disk.
+#[derive(Deserialize)]
+struct Piece {
+    bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -144,10 +150,13 @@ impl Asked {
         input: &Input,
     ) -> Result<Vec<Statement>> {
         let path = format!("computations/{}/inputs", computation.0.to_hex());
-        let bytes = input.encode();
         let said = Said::Receipt { contributor: input.entry.contributor, body: input.entry.body };
-        let receipts: Vec<Statement> =
-            self.all(async |_, member| member.post_bytes(&path, None, bytes.clone()).await).await?;
+        let receipts: Vec<Statement> = if input.body.len() <= PIECE_BYTES {
+            let bytes = input.encode();
+            self.all(async |_, member| member.post_bytes(&path, None, bytes.clone()).await).await?
+        } else {
+            self.all(async |_, member| in_pieces(member, computation, input).await).await?
+        };
         for (receipt, member) in receipts.iter().zip(&self.committee.members) {
             let proper = receipt.computation == *computation && receipt.said == said;
             if !proper || !receipt.verifies(&member.key) {
@@ -243,6 +252,41 @@ impl Asked {
     }
 }
 
+/// Hands a long input in at one member, from where that was broken off before.
+async fn in_pieces(
+    member: &Connection,
+    computation: &ComputationId,
+    input: &Input,
+) -> Result<Statement, CallError> {
+    let path = format!("computations/{}/uploads", computation.0.to_hex());
+    let announced = Announced { entry: input.entry, bytes: input.body.len() as u64 };
+    // After the last piece the receipt is asked for, once.
+    for _ in 0..2 {
+        let (upload, mut held) = match member.post(&path, &announced).await? {
+            Uploaded::Receipt(receipt) => return Ok(receipt),
+            Uploaded::Held { upload, bytes } => (upload, bytes),
+        };
+        let rest = |held: u64| usize::try_from(held).ok().and_then(|held| input.body.get(held..));
+        loop {
+            let rest = rest(held).unwrap_or_default();
+            let piece = rest[..rest.len().min(PIECE_BYTES)].to_vec();
+            let place = format!("{path}/{}/{held}", upload.to_hex());
+            let next = held + piece.len() as u64;
+            let Piece { bytes } = member.post_bytes(&place, None, piece).await?;
+            if bytes != next {
+                let (origin, cause) = (member.origin().to_owned(), "bytes that were not sent");
+                return Err(CallError::Unknown { origin, cause: cause.to_owned() });
+            }
+            held = next;
+            if held == announced.bytes {
+                break;
+            }
+        }
+    }
+    let (origin, cause) = (member.origin().to_owned(), "no receipt for what it holds".to_owned());
+    Err(CallError::Unknown { origin, cause })
+}
+
 /// Why a computation has stopped, and who says so: who was the first to say it does not repeat
 /// another one.
 fn reason(view: &View) -> Option<String> {
@@ -251,6 +295,20 @@ fn reason(view: &View) -> Option<String> {
     let repeats = |why: &str| why.ends_with(" has stopped");
     let first = all.clone().find(|(_, why)| !repeats(why)).or_else(|| all.next());
     first.map(|(name, why)| said(name, why))
+}
+
+/// What servers do on graphs, in words.
+fn stage(progress: &Progress) -> String {
+    let Progress { stage, done, of } = progress;
+    match stage.as_str() {
+        "preparing" => {
+            format!("the servers prepare secret shuffles: {done} of {of} parts are ready")
+        }
+        "checking" => "the servers check that every list is a graph, without seeing one".to_owned(),
+        "hop" => format!("hop {} of {of}", done + 1),
+        "verifying" => "the servers verify what they have computed".to_owned(),
+        _ => "the servers open what was asked for, and nothing else".to_owned(),
+    }
 }
 
 /// How far a computation is, in words.
@@ -262,7 +320,10 @@ pub fn words(view: &View) -> String {
         }
         Phase::Collecting => format!("{} have answered, and it is still open", view.inputs),
         Phase::Sealing => "closed; the servers agree on who is counted".to_owned(),
-        Phase::Computing => format!("the servers compute on {} answers", view.inputs),
+        Phase::Computing => match &view.progress {
+            Some(progress) => stage(progress),
+            None => format!("the servers compute on {} answers", view.inputs),
+        },
         Phase::Done => "the result is there".to_owned(),
         Phase::TooFew { missing } => format!("{missing} answers were missing"),
         Phase::Stopped { why } => format!("stopped: {why}"),

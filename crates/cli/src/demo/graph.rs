@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_bench::graph::{Analysis, Outcome, Phase, Servers};
@@ -81,7 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
         ProgramArg::Distances | ProgramArg::Katz => options.hops,
     };
     let spinner = output::spinner("three servers meet");
-    let mut servers = Servers::start(&bench::program("graph-server")?)?;
+    let mut servers = Servers::start(&bench::program("graph-server")?, Duration::ZERO)?;
     let size = (u32::try_from(numbered.len())?, hops);
     let outcome =
         servers.analyse(&analysis, size, &lists, |what| spinner.set_message(what.to_owned()))?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
-use ostrakon_graph::asked::{self, JOB, Naming, Program, Shown, Terms, parameters};
+use ostrakon_graph::asked::{self, JOB, Naming, Program, ReaderKey, Shown, Terms, parameters};
 use ostrakon_graph::edges::Names;
 use ostrakon_party::Invitation;
 use serde::Serialize;
@@ -60,6 +60,9 @@ pub struct Options {
     /// vertices have which value, not which ones) or `at-least:N` (the degrees of N and more)
     #[arg(long, default_value = "counts", value_parser = shown)]
     show: Shown,
+    /// The result is for you alone: nobody else can read it, the servers included.
+    #[arg(long)]
+    for_me: bool,
     /// With fewer contributors nothing is computed.
     #[arg(long, default_value_t = 2)]
     minimum: u32,
@@ -111,7 +114,9 @@ struct Created {
 /// # Errors
 /// If this cannot be asked, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let terms = terms(&options)?;
+    let creator = Invitation(edge::random());
+    let mut terms = terms(&options)?;
+    terms.reader = options.for_me.then(|| ReaderKey(asked::reader(&creator.0).public()));
     match options.invitations {
         Some(invited) => terms.validate(invited)?,
         None => terms.validate_for_anyone(options.minimum)?,
@@ -125,7 +130,6 @@ pub async fn run(options: Options) -> Result<()> {
         None => Contributors::Anyone,
         Some(_) => invitations.iter().map(|invitation| invitation.key().verifying_key()).collect(),
     };
-    let creator = Invitation(edge::random());
     let draft = Draft {
         committee: asked.digest,
         job: JOB.to_owned(),
@@ -162,6 +166,12 @@ pub async fn run(options: Options) -> Result<()> {
             "The first link shows the result; each of the others lets one person contribute."
         );
     }
+    if options.for_me {
+        eprintln!(
+            "Only you can read the result, here: with what {} keeps. Lose it, and nobody can.",
+            kept.display()
+        );
+    }
     if let (Naming::File(_), Some(path)) = (&terms.naming, &options.names) {
         eprintln!("Whoever contributes needs {} too: the list of names is long.", path.display());
     }
@@ -180,7 +190,7 @@ fn terms(options: &Options) -> Result<Terms> {
         _ => bail!("say with --vertices COUNT or --names FILE which vertices there are"),
     };
     let naming = match options.names {
-        Some(_) => names::naming(&names),
+        Some(_) => Naming::of(&names),
         None => Naming::Numbers,
     };
     let vertex = |name: &String| {
@@ -206,5 +216,6 @@ fn terms(options: &Options) -> Result<Terms> {
         undirected: options.undirected,
         program,
         shown: options.show,
+        reader: None,
     })
 }

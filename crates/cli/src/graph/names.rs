@@ -8,9 +8,6 @@ use ostrakon_graph::edges::Names;
 
 use crate::failure;
 
-/// Names up to so many bytes stand in the draft itself.
-const INLINE: usize = 40_000;
-
 /// Reads a file of names.
 ///
 /// # Errors
@@ -19,16 +16,6 @@ pub fn read(path: &Path) -> Result<Names> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
     Names::read(&text).with_context(|| path.display().to_string())
-}
-
-/// How a draft holds these names.
-pub fn naming(names: &Names) -> Naming {
-    let list = names.list();
-    if list.iter().map(|name| name.len() + 2).sum::<usize>() <= INLINE {
-        Naming::Names(list)
-    } else {
-        Naming::File(names.digest())
-    }
 }
 
 /// The names of a draft's vertices; `file` is where they are if they do not stand in it.

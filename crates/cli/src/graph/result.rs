@@ -145,12 +145,36 @@ struct Summary<'a> {
     excluded: usize,
     missing: u32,
     terms: &'a Terms,
+    /// Whether only who asked can read the values.
+    for_reader: bool,
     values: Value,
+}
+
+/// What came out, as far as it can be read here. Of what is for who asked the key is kept on the
+/// device where it was asked.
+fn read(archive: &Archive, terms: &Terms) -> Result<Option<GraphResult>> {
+    let Some(result) = asked::result(archive)? else { return Ok(None) };
+    let computation = archive.computation();
+    let (true, Some(creator)) = (terms.reader.is_some(), Survey::secret_of(&computation)?) else {
+        return Ok(Some(result));
+    };
+    let key = asked::reader(&creator.0);
+    let opened = result.values.opened(&computation, terms, &key);
+    let (values, liars) = opened.map_err(|error| failure::unproven(error.to_string()))?;
+    for liar in liars {
+        eprintln!(
+            "{} lies: what it has sealed for you is not what it has signed for. The result is \
+             right nevertheless, of what the others have sealed.",
+            archive.committee.members[liar].name
+        );
+    }
+    Ok(Some(GraphResult { values, ..result }))
 }
 
 fn show(archive: &Archive, file: Option<&Path>, top: usize, json: bool) -> Result<()> {
     let draft = &archive.draft.draft;
-    let (terms, result) = (asked::terms(draft)?, asked::result(archive)?);
+    let terms = asked::terms(draft)?;
+    let result = read(archive, &terms)?;
     let names = names::for_result(&terms, file)?;
     let missing = match archive.conclusion {
         Conclusion::TooFew { missing } => missing,
@@ -171,6 +195,7 @@ fn show(archive: &Archive, file: Option<&Path>, top: usize, json: bool) -> Resul
             excluded,
             missing,
             terms,
+            for_reader: terms.reader.is_some(),
             values,
         });
     }
@@ -180,7 +205,13 @@ fn show(archive: &Archive, file: Option<&Path>, top: usize, json: bool) -> Resul
             "{contributors} contributors; {missing} more would have been needed, so nothing was computed"
         ));
     };
-    print(&terms, &result, &names, top)?;
+    match &result.values {
+        Values::Closed(_) => output::line(
+            "What came out is for who asked alone, on the device where it was asked; the servers \
+             have signed it without being able to read it.",
+        )?,
+        values => print(&terms, values, &names, top)?,
+    }
     let out = contradicting + unsound + excluded;
     let besides = if out > 0 { format!(", and {out} that did not count") } else { String::new() };
     output::line(&format!(
@@ -200,14 +231,15 @@ fn of_names(result: &GraphResult, names: &Names) -> Value {
             .iter()
             .map(|(value, count)| json!({ "value": value, "vertices": count }))
             .collect(),
+        Values::Closed(_) => Value::Null,
     }
 }
 
 /// Prints a result: a histogram, and the vertices with the highest values.
-fn print(terms: &Terms, result: &GraphResult, names: &Names, top: usize) -> Result<()> {
-    output::bars(&rows(terms, &result.values.counts()))?;
+fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()> {
+    output::bars(&rows(terms, &values.counts()))?;
     let (Values::Vertices(values), false) =
-        (&result.values, matches!(terms.program, Program::Distances { .. }))
+        (values, matches!(terms.program, Program::Distances { .. }))
     else {
         return Ok(());
     };

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_computation::{Input, Link, Statement};
+use ostrakon_computation::{ComputationId, Input, Link, Statement};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::Invitation;
 use serde::{Deserialize, Serialize};
@@ -44,14 +44,25 @@ impl Survey {
     /// # Errors
     /// If it was not asked here.
     pub fn creator_of(link: &Link) -> Result<SigningKey> {
-        let path = directory("asked")?.join(format!("{}.json", link.computation.0.to_hex()));
+        let creator = Self::secret_of(&link.computation)?.context(
+            "only who asked may close, on the device and in the account where it was asked",
+        )?;
+        Ok(creator.key())
+    }
+
+    /// The secret of the creator's key of a question; none if it was not asked here.
+    ///
+    /// # Errors
+    /// If what is kept of it cannot be read.
+    pub fn secret_of(computation: &ComputationId) -> Result<Option<Invitation>> {
+        let path = directory("asked")?.join(format!("{}.json", computation.0.to_hex()));
         if !path.exists() {
-            bail!("only who asked may close, on the device and in the account where it was asked");
+            return Ok(None);
         }
         let survey: Self = serde_json::from_str(&secret::read_all(&path)?)
             .with_context(|| path.display().to_string())?;
         let creator = Invitation::from_text(&survey.creator);
-        Ok(creator.with_context(|| format!("{} is damaged", path.display()))?.key())
+        Ok(Some(creator.with_context(|| format!("{} is damaged", path.display()))?))
     }
 }
 

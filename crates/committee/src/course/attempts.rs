@@ -54,6 +54,7 @@ impl Course {
         let (session, number) = self.session_of(&seal, &vector);
         let (waiting, handle) = abortable(pending::<()>());
         state.attempt = Some((vector.clone(), handle));
+        state.progress = None;
         drop(state);
         inner.runtime.spawn(async move {
             let ended = Arc::clone(&course).compute(&running, session, number, waiting).await;
@@ -155,8 +156,10 @@ impl Course {
             let loading = inner.runtime.spawn(Arc::clone(self).inputs(Arc::clone(inner))).await;
             let inputs =
                 loading.unwrap_or_else(|stopped| Err(Ended::Later(stopped.to_string())))?;
-            let about = self.about(inner);
-            self.job.compute(Run { about, party, number, inputs, marks, randomness }).await
+            let (about, course) = (self.about(inner), Arc::clone(self));
+            let progress = Arc::new(move |progress| course.state().progress = Some(progress));
+            let run = Run { about, party, number, inputs, marks, randomness, progress };
+            self.job.compute(run).await
         };
         let computed = inner.turns.take(&inner.runtime, main).boxed_local();
         match futures::executor::block_on(select(computed, select(until, stuck))) {

@@ -18,23 +18,12 @@ impl Course {
     pub async fn submit(self: Arc<Self>, input: Input) -> Result<Statement, Refused> {
         let inner = self.inner()?;
         let entry = input.entry;
-        let draft = &self.draft.draft;
         if input.body.len() > self.body_bytes {
             return Err(Refused::Unsound("this is longer than what is asked for".into()));
         }
-        if !draft.admits(&entry.contributor) {
-            return Err(Refused::Forbidden(
-                "this question is for invited people only; use the link that was sent to you"
-                    .into(),
-            ));
-        }
-        if !entry.verifies(&self.id, draft) {
-            return Err(Refused::Unsound("the input is not signed by its key".into()));
-        }
-        let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
-        let receipt = || Statement::sign(self.id, said.clone(), &inner.config.signing);
+        self.admits(&entry)?;
         if self.holds(&entry)? {
-            return Ok(receipt());
+            return Ok(self.receipt(&inner, &entry));
         }
         let checking = {
             let (course, inner, input) = (Arc::clone(&self), Arc::clone(&inner), input.clone());
@@ -50,7 +39,27 @@ impl Course {
         let (course, running) = (Arc::clone(&self), Arc::clone(&inner));
         let admitting = inner.runtime.spawn(async move { course.admit(&running, input).await });
         admitting.await.map_err(|_| Refused::Unavailable("this server stops".into()))??;
-        Ok(receipt())
+        Ok(self.receipt(&inner, &entry))
+    }
+
+    /// Whether who signs this input is asked for one, and has signed it.
+    pub(super) fn admits(&self, entry: &Entry) -> Result<(), Refused> {
+        let draft = &self.draft.draft;
+        if !draft.admits(&entry.contributor) {
+            return Err(Refused::Forbidden(
+                "this question is for invited people only; use the link that was sent to you"
+                    .into(),
+            ));
+        }
+        if !entry.verifies(&self.id, draft) {
+            return Err(Refused::Unsound("the input is not signed by its key".into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn receipt(&self, inner: &Inner, entry: &Entry) -> Statement {
+        let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
+        Statement::sign(self.id, said, &inner.config.signing)
     }
 
     /// Takes in an input that has been checked.
@@ -124,7 +133,7 @@ impl Course {
 
     /// Whether a contributor has brought this input here, whatever its signature's bytes. Who has
     /// brought another one besides gets no receipt for either.
-    fn holds(&self, entry: &Entry) -> Result<bool, Refused> {
+    pub(super) fn holds(&self, entry: &Entry) -> Result<bool, Refused> {
         let state = self.state();
         let mut of_key = state.entries.iter().filter(|e| e.contributor == entry.contributor);
         let held = of_key.clone().any(|e| e.body == entry.body);
@@ -165,6 +174,7 @@ impl Course {
         }
         let _turn = self.intake.lock().await;
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
-        Ok(self.say(inner, Said::Holdings(entries)).await?)
+        self.say(inner, Said::Holdings(entries)).await?;
+        Ok(inner.config.store.drop_uploads(&self.id).await?)
     }
 }

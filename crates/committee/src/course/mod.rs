@@ -6,6 +6,7 @@ mod sealing;
 mod showing;
 mod tape;
 mod turn;
+mod uploads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
@@ -22,9 +23,11 @@ use tokio::sync::{Mutex as Turn, Notify};
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
+use crate::view::Progress;
 
 pub(crate) use showing::phase;
 pub(crate) use turn::Turns;
+pub use uploads::{Announced, PIECE_BYTES, Uploaded};
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
 const SLOWER: u32 = 100;
@@ -41,6 +44,8 @@ pub(crate) struct Course {
     state: Mutex<State>,
     /// Held by whoever takes an input or closes, from its check to its being on disk.
     intake: Turn<()>,
+    /// Held by whoever hands in a piece, or puts pieces together.
+    uploading: Turn<()>,
     /// Held by whoever says something, from its being new to its being on disk and shown.
     saying: Turn<()>,
     news: Notify,
@@ -61,6 +66,8 @@ struct State {
     conclusion: Option<Conclusion>,
     /// The attempt under way: its vector of generations, and how it is given up.
     attempt: Option<(Vec<u32>, AbortHandle)>,
+    /// How far the attempt is.
+    progress: Option<Progress>,
     /// This process's generation.
     generation: Option<u32>,
     /// When it was over, in seconds since 1970.
@@ -142,6 +149,7 @@ impl Course {
             inner: Arc::downgrade(inner),
             state: Mutex::new(state),
             intake: Turn::default(),
+            uploading: Turn::default(),
             saying: Turn::default(),
             news: Notify::new(),
         })

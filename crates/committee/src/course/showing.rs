@@ -42,14 +42,17 @@ impl Course {
             stopped: told.why().map(str::to_owned),
         });
         let inputs = state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len());
+        let phase = phase(
+            (&state.told, state.conclusion.as_ref(), state.attempt.is_some()),
+            inner.as_ref().map_or(0, |inner| inner.number),
+        );
+        let progress = state.progress.clone().filter(|_| phase == Phase::Computing);
         View {
             id: self.id,
             draft: self.draft.clone(),
             asked: self.job.describe(&self.draft.draft),
-            phase: phase(
-                (&state.told, state.conclusion.as_ref(), state.attempt.is_some()),
-                inner.as_ref().map_or(0, |inner| inner.number),
-            ),
+            phase,
+            progress,
             inputs: inputs as u64,
             members: members.collect(),
             equivocations: state.equivocations.clone(),

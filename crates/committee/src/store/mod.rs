@@ -3,6 +3,7 @@
 mod attempts;
 mod past;
 mod spent;
+mod uploads;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +19,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Row, SqlitePool};
+
+pub(crate) use uploads::Begun;
 
 /// How long a write may wait for others.
 const BUSY: Duration = Duration::from_secs(60);

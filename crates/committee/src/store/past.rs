@@ -7,7 +7,8 @@ use sqlx::Row;
 use super::{Done, Store};
 
 /// What has rows of a computation, those that others refer to last.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
+    "DELETE FROM uploads WHERE computation = ?",
     "DELETE FROM inputs WHERE computation = ?",
     "DELETE FROM statements WHERE computation = ?",
     "DELETE FROM equivocations WHERE computation = ?",

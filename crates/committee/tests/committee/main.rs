@@ -4,4 +4,5 @@ mod graphs;
 mod lies;
 mod service;
 mod statistics;
+mod uploads;
 mod world;

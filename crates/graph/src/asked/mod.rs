@@ -3,6 +3,7 @@
 //! WebAssembly without the feature `server`.
 
 mod contribution;
+mod reader;
 mod result;
 mod terms;
 
@@ -10,6 +11,7 @@ use ostrakon_computation::{Archive, Card, Committee, Conclusion};
 use ostrakon_party::wire;
 
 pub use contribution::{BadContribution, BadList, Contribution, SEEDS, make};
+pub use reader::{Closed, ReaderKey, SealedSeeds, Unmasked, Unreadable, mask, reader};
 pub use result::{GraphResult, Values};
 pub use terms::{
     BadTerms, HOPS, MOST_EDGES, MOST_VERTICES, MOST_WORDS, Naming, Program, Shown, Terms,

@@ -1,9 +1,15 @@
-//! What came out, as members sign it.
+//! What came out, as members sign it, and as it is read.
 
 use std::collections::BTreeMap;
 
+use ostrakon_computation::ComputationId;
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_field::{Fp61, Gf64, WordField};
 use serde::{Deserialize, Serialize};
+
+use super::{Closed, Program, Shown, Terms, Unmasked, Unreadable};
+use crate::program::first_hops;
 
 /// The values that are shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +19,8 @@ pub enum Values {
     Vertices(Vec<Option<u64>>),
     /// How many vertices have which value, in the values' order; those without one first.
     Counts(Vec<(Option<u64>, u64)>),
+    /// For one reader alone: one of the above, once opened.
+    Closed(Closed),
 }
 
 /// The result.
@@ -27,15 +35,80 @@ pub struct GraphResult {
 }
 
 impl Values {
-    /// How many vertices have which value.
+    /// How many vertices have which value; nothing of what is for a reader.
     pub fn counts(&self) -> Vec<(Option<u64>, u64)> {
         match self {
             Values::Counts(counts) => counts.clone(),
+            Values::Closed(_) => Vec::new(),
             Values::Vertices(values) => {
                 let mut counts = BTreeMap::<Option<u64>, u64>::new();
                 values.iter().for_each(|value| *counts.entry(*value).or_default() += 1);
                 counts.into_iter().collect()
             }
         }
+    }
+
+    /// Of the vertices' values what is shown.
+    pub fn of(terms: &Terms, values: Vec<Option<u64>>) -> Self {
+        let values = Values::Vertices(values);
+        match terms.shown {
+            Shown::Counts => Values::Counts(values.counts()),
+            Shown::Vertices | Shown::AtLeast(_) => values,
+        }
+    }
+
+    /// Of counts of edges or walks.
+    pub fn of_numbers(terms: &Terms, values: &[Fp61]) -> Self {
+        Self::of(terms, values.iter().map(|value| Some(value.value())).collect())
+    }
+
+    /// Of the hops after which vertices were reached for the first time. Sources, which are public,
+    /// have the distance 0.
+    pub fn of_distances(terms: &Terms, from: &[u32], first: &[Option<u32>]) -> Self {
+        let mut values: Vec<Option<u64>> = first.iter().map(|hop| hop.map(u64::from)).collect();
+        if terms.shown != Shown::Counts {
+            from.iter().for_each(|source| values[*source as usize] = Some(0));
+            return Values::Vertices(values);
+        }
+        // Which of the shuffled values are the sources' nobody knows; that they are after one hop
+        // follows from the sources alone.
+        let (mut counts, sources) = (Values::Vertices(values).counts(), from.len() as u64);
+        if let Some((_, count)) = counts.iter_mut().find(|(value, _)| *value == Some(1)) {
+            *count = count.saturating_sub(sources);
+        }
+        counts.push((Some(0), sources));
+        counts.retain(|(_, count)| *count > 0);
+        counts.sort_unstable();
+        Values::Counts(counts)
+    }
+
+    /// What the reader reads: the values, and which members have lied to it.
+    ///
+    /// # Errors
+    /// [`Unreadable`].
+    pub fn opened(
+        self,
+        computation: &ComputationId,
+        terms: &Terms,
+        key: &ExchangeKey,
+    ) -> Result<(Self, Vec<usize>), Unreadable> {
+        let Values::Closed(closed) = self else { return Ok((self, Vec::new())) };
+        let vertices = terms.vertices as usize;
+        let words = terms.closed_words();
+        if let Program::Distances { from, .. } = &terms.program {
+            let Unmasked { elements, liars } = closed.open::<Gf64>(computation, key, words)?;
+            let reached: Vec<bool> = elements.iter().map(|value| *value != Gf64::ZERO).collect();
+            return Ok((Self::of_distances(terms, from, &first_hops(&reached, vertices)), liars));
+        }
+        let Unmasked { elements, liars } = closed.open::<Fp61>(computation, key, words)?;
+        let Shown::AtLeast(_) = terms.shown else {
+            return Ok((Self::of_numbers(terms, &elements), liars));
+        };
+        // w·f and w·f·x, where f is zero if and only if x is below the threshold.
+        let (blinded, products) = elements.split_at(vertices);
+        let count = |(blinded, product): (&Fp61, &Fp61)| {
+            Some((WordField::inverse(*blinded)? * *product).value())
+        };
+        Ok((Self::of(terms, blinded.iter().zip(products).map(count).collect()), liars))
     }
 }

@@ -8,10 +8,12 @@ use ostrakon_field::P61;
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
-use super::{JOB, NotGraphs, SERVERS};
+use super::{JOB, NotGraphs, ReaderKey, SERVERS};
 use crate::edges::Names;
 use crate::params::MAX_THRESHOLD;
 
+/// Names up to so many bytes stand in the draft itself.
+const INLINE: usize = 40_000;
 /// Most vertices of a graph.
 pub const MOST_VERTICES: u32 = 1 << 20;
 /// Most edges of one owner.
@@ -21,6 +23,8 @@ pub const HOPS: std::ops::RangeInclusive<u32> = 1..=32;
 /// Words of eight bytes that a server keeps of all lists and hops together: what half a gigabyte
 /// bears.
 pub const MOST_WORDS: u64 = 60_000_000;
+/// Most elements of a result for one reader, which everybody gets under masks: 16 MiB.
+const MOST_CLOSED: usize = 1 << 21;
 /// Most vertices from which distances are counted.
 const MOST_SOURCES: usize = 1000;
 /// The largest number that the field of Katz centrality tells from all others.
@@ -40,6 +44,18 @@ pub enum Naming {
     /// By the names in a file, one a line, that everybody has; its BLAKE3 digest as
     /// [`Names::digest`] makes it.
     File(Digest),
+}
+
+impl Naming {
+    /// How a draft holds these names: itself, up to 40,000 bytes of them; else it names their file.
+    pub fn of(names: &Names) -> Self {
+        let list = names.list();
+        if list.iter().map(|name| name.len() + 2).sum::<usize>() <= INLINE {
+            Self::Names(list)
+        } else {
+            Self::File(names.digest())
+        }
+    }
 }
 
 /// What is computed.
@@ -93,6 +109,8 @@ pub struct Terms {
     pub program: Program,
     /// What is shown of it.
     pub shown: Shown,
+    /// Who alone can read what is shown; none for everybody with the link.
+    pub reader: Option<ReaderKey>,
 }
 
 /// Why something cannot be asked.
@@ -141,6 +159,12 @@ pub enum BadTerms {
     /// The threshold.
     #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
     Threshold,
+    /// A result for one reader.
+    #[error(
+        "a result for one reader has at most {MOST_CLOSED} values, and this one has {0}: ask for \
+         fewer vertices or hops"
+    )]
+    Closed(usize),
     /// All together.
     #[error(
         "this is too much to compute of {0} owners: ask for fewer hops, vertices or edges, or of \
@@ -200,6 +224,8 @@ impl Terms {
             let fits = (1..=MAX_THRESHOLD).contains(&threshold);
             ensure(degrees && fits, BadTerms::Threshold)?;
         }
+        let closed = self.reader.map_or(0, |_| self.closed_words());
+        ensure(closed <= MOST_CLOSED, BadTerms::Closed(closed))?;
         ensure(owners <= self.most_owners(), BadTerms::TooMuch(owners))
     }
 
@@ -215,6 +241,17 @@ impl Terms {
             true => Ok(()),
             false => Err(BadTerms::Minimum { minimum, most }),
         }
+    }
+
+    /// Elements of a result for one reader: whether a vertex was reached is asked after each hop;
+    /// a value with a threshold takes two.
+    pub fn closed_words(&self) -> usize {
+        let each = match (&self.program, self.shown) {
+            (Program::Distances { hops, .. }, _) => *hops as usize,
+            (_, Shown::AtLeast(_)) => 2,
+            _ => 1,
+        };
+        self.vertices as usize * each
     }
 
     /// How many hops are computed.

@@ -86,6 +86,8 @@ pub enum Purpose {
     ProductZero(u64),
     /// A random sharing, by step.
     Random(u64),
+    /// Masks of what one reader alone may open, by the batch.
+    Reader(u32),
 }
 
 impl Purpose {
@@ -108,6 +110,7 @@ impl Purpose {
             Purpose::Zero(slice) => (b"zero", [slice.into(), 0, 0, 0]),
             Purpose::ProductZero(step) => (b"product zero", [step, 0, 0, 0]),
             Purpose::Random(step) => (b"random", [step, 0, 0, 0]),
+            Purpose::Reader(batch) => (b"reader", [batch.into(), 0, 0, 0]),
         }
     }
 }

@@ -32,6 +32,7 @@ pub enum Kind {
     Vote = 0x0652,
     Opening = 0x0660,
     OpeningDigest = 0x0661,
+    ReaderSeeds = 0x0662,
     Delta1 = 0x0670,
     Delta1Digest = 0x0671,
     Delta2 = 0x0672,
@@ -46,7 +47,7 @@ pub enum Kind {
 }
 
 /// The kinds that are statements to everybody; all others go to one server.
-const TO_ALL: [Kind; 14] = [
+const TO_ALL: [Kind; 15] = [
     Kind::SeedStatement,
     Kind::PairKey,
     Kind::Holding,
@@ -58,6 +59,7 @@ const TO_ALL: [Kind; 14] = [
     Kind::SeedOpening,
     Kind::Lists,
     Kind::Vote,
+    Kind::ReaderSeeds,
     Kind::LevelCommitment,
     Kind::LevelOpening,
     Kind::Accusation,
@@ -72,6 +74,19 @@ pub const VOUCHED: [(Kind, Kind); 4] = [
 ];
 
 impl Kind {
+    /// Kinds whose bodies are tables, as long as the graph is large; all others are short.
+    pub const TABLES: [Kind; 9] = [
+        Kind::ShufflePair1,
+        Kind::ShufflePair2,
+        Kind::ShufflePair3,
+        Kind::Opening,
+        Kind::Delta1,
+        Kind::Delta2,
+        Kind::Delta3,
+        Kind::Product,
+        Kind::LevelProduct,
+    ];
+
     /// The step number on the wire.
     pub fn step(self) -> Step {
         Step(self as u16)

@@ -10,18 +10,6 @@ use ostrakon_testkit::Network;
 
 use crate::common::*;
 
-const TABLES: [Kind; 9] = [
-    Kind::ShufflePair1,
-    Kind::ShufflePair2,
-    Kind::ShufflePair3,
-    Kind::Opening,
-    Kind::Delta1,
-    Kind::Delta2,
-    Kind::Delta3,
-    Kind::Product,
-    Kind::LevelProduct,
-];
-
 fn program() -> Reach {
     Reach { sources: vec![0] }
 }
@@ -72,7 +60,7 @@ fn bytes_and_rounds_are_as_computed() {
         (cost::hops(&spec) + results, cost::hop_rounds(&spec) + cost::zero_test_rounds(values)),
     ];
     for (phase, (sent, (cost, rounds))) in phases.iter().zip(want).enumerate() {
-        let is_table = |step: u16| TABLES.iter().any(|kind| kind.step().0 == step);
+        let is_table = |step: u16| Kind::TABLES.iter().any(|kind| kind.step().0 == step);
         let bytes = |tables| -> u64 {
             let of = sent.iter().filter(|(_, _, step, ..)| is_table(*step) == tables);
             of.map(|(.., length, _)| *length as u64).sum()

@@ -6,5 +6,6 @@ mod costs;
 mod models;
 mod networkx;
 mod oracle;
+mod reader;
 mod sabotage;
 mod service;

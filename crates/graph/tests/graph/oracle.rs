@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use futures::FutureExt;
+use ostrakon_computation::ComputationId;
+use ostrakon_crypto::Digest;
 use ostrakon_field::Fp61;
-use ostrakon_graph::output::{self, Computed};
+use ostrakon_graph::asked::{self, ReaderKey};
+use ostrakon_graph::output::{Computed, Reader};
 use ostrakon_graph::owner::{self, Edge};
 use ostrakon_graph::program::{Degree, Katz, Reach, VertexProgram};
 use ostrakon_graph::ruffle2::fault::Stop;
@@ -171,7 +174,7 @@ fn katz_sums_walks() {
 }
 
 #[test]
-fn contact_tracing_takes_its_sources_in_secret_and_tells_one_recipient() {
+fn contact_tracing_takes_its_sources_in_secret_and_tells_one_reader() {
     let deployment = Deployment::new(6);
     let journals = Journals::default();
     let program = || Reach { sources: Vec::new() };
@@ -188,19 +191,23 @@ fn contact_tracing_takes_its_sources_in_secret_and_tells_one_recipient() {
     let network = Network::default();
     let linked = all(deployment.link(&network, &stock, program, &uploads, &journals));
     let computed = all(deployment.compute(&Network::default(), linked, &journals));
-    let handouts = deployment.each(&Network::default(), computed, |party, mut computed| {
-        let journal = &journals[party.id.index()];
-        async move {
-            let last = computed.last().map(<[_]>::to_vec);
-            computed.nonzero_to(&last, journal).await
-        }
-        .boxed_local()
-    });
-    let mut handouts: [_; 3] = all(handouts).try_into().ok().expect("three");
-    let got = output::receive::<ostrakon_field::Gf64>(&handouts, 6).unwrap();
-    let reached: Vec<bool> = got.into_iter().map(|v| v != ostrakon_field::Gf64::ZERO).collect();
-    assert_eq!(reached, [true, true, true, false, true, false]);
-    // A server that gives the recipient another share than the pair's other member is noticed.
-    handouts[1].shares[0][0] ^= 1;
-    assert!(output::receive::<ostrakon_field::Gf64>(&handouts, 6).is_none());
+    let (computation, own) = (ComputationId(Digest([8; 32])), asked::reader(&[3; 32]));
+    let to = ReaderKey(own.public());
+    let closed = agreed(
+        &deployment,
+        computed,
+        |computed, journal| {
+            async move {
+                let last = computed.last().map(<[_]>::to_vec);
+                let reader = Reader { computation: &computation, key: &to };
+                computed.nonzero_to(&last, reader, journal).await
+            }
+            .boxed_local()
+        },
+        &journals,
+    );
+    let got = closed.open::<ostrakon_field::Gf64>(&computation, &own, 6).unwrap();
+    let reached: Vec<bool> =
+        got.elements.into_iter().map(|v| v != ostrakon_field::Gf64::ZERO).collect();
+    assert_eq!((reached, got.liars), (vec![true, true, true, false, true, false], vec![]));
 }

@@ -1,54 +1,74 @@
 //! Attempts on dealt contributions: the engine's part of a committee's computation
 //! (`docs/spec/graph.md`, sections 11 to 14).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt;
 use ostrakon_computation::{ComputationId, Input};
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
-use ostrakon_graph::asked::{self, Contribution, Naming, Program, Shown, Terms, Values};
-use ostrakon_graph::attempt::{self, Computation, Failed, Task};
+use ostrakon_field::Fp61;
+use ostrakon_graph::asked::{self, Contribution, Naming, Program, ReaderKey, Shown, Terms, Values};
+use ostrakon_graph::attempt::{self, Computation, Failed, Task, dealing};
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::ruffle2::fault::Stop;
+use ostrakon_graph::ruffle2::preparation::{self, Failing, Slice};
+use ostrakon_graph::ruffle2::run::Run;
+use ostrakon_graph::ruffle2::seeds::{PairSeed, Phase};
 use ostrakon_graph::ruffle2::steps::Kind;
-use ostrakon_party::{Message, PartyId};
+use ostrakon_graph::watch::Watch;
+use ostrakon_party::{Header, Message, Party, PartyId};
+use ostrakon_replicated::pair::Pair;
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
 
-use crate::common::{Draw, Journals, edge, key, nightly};
+use crate::common::{Draw, Journals, Memory, edge, key, nightly};
 
-const COMPUTATION: ComputationId = ComputationId(Digest([5; 32]));
+pub const COMPUTATION: ComputationId = ComputationId(Digest([5; 32]));
 /// Bytes of a contribution before what is sealed for the servers, and of what is for one.
 const BEFORE: usize = 4 + 288;
 const SEALED: usize = 240;
 
-fn member(party: usize) -> ExchangeKey {
+pub fn member(party: usize) -> ExchangeKey {
     ExchangeKey::new(&Secret::new([100 + u8::try_from(party).unwrap(); 32]))
 }
 
 pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
-    Terms { vertices, naming: Naming::Numbers, edges, undirected: false, program, shown }
+    let (naming, undirected, reader) = (Naming::Numbers, false, None);
+    Terms { vertices, naming, edges, undirected, program, shown, reader }
 }
 
-fn distances(from: u32, hops: u32) -> Program {
+pub fn distances(from: u32, hops: u32) -> Program {
     Program::Distances { from: vec![from], hops }
 }
 
-fn contribute(terms: &Terms, owner: usize, edges: &[Edge]) -> Input {
+pub fn contribute(terms: &Terms, owner: usize, edges: &[Edge]) -> Input {
     let members = [0, 1, 2].map(|party| member(party).public());
     let randomness = Secret::new([30 + u8::try_from(owner).unwrap(); 32]);
     asked::make(&COMPUTATION, terms, &members, edges, &key(owner), &randomness).unwrap()
 }
 
-type Ends = Vec<Option<Result<Computation, Failed>>>;
+pub type Ends = Vec<Option<Result<Computation, Failed>>>;
 
 /// What each server gets of an attempt on these bodies.
-fn attempt(
+pub fn attempt(
     network: &Network,
     terms: &Terms,
     (minimum, number): (u32, u64),
     bodies: &[Vec<u8>],
     journals: &Journals,
+) -> Ends {
+    watched(network, terms, (minimum, number), bodies, journals, |_| Watch::default())
+}
+
+/// The same, of whose stages at each server somebody is told.
+pub fn watched(
+    network: &Network,
+    terms: &Terms,
+    (minimum, number): (u32, u64),
+    bodies: &[Vec<u8>],
+    journals: &Journals,
+    watch: impl Fn(PartyId) -> Watch,
 ) -> Ends {
     let world = World::new(number, 3);
     let owners: Vec<VerifyingKey> = (0..bodies.len()).map(|o| key(o).verifying_key()).collect();
@@ -57,18 +77,17 @@ fn attempt(
         let journal = &journals[party.id.index()];
         let read = |body: &Vec<u8>| Contribution::read(body, terms).unwrap();
         let contributions = bodies.iter().map(read).collect();
-        let owners = &owners;
+        let (owners, watch, computation) = (&owners, watch(party.id), &COMPUTATION);
         async move {
             let key = member(party.id.index());
-            let task =
-                Task { computation: &COMPUTATION, terms, minimum, number, owners, contributions };
+            let task = Task { computation, terms, minimum, number, owners, contributions, watch };
             attempt::compute(&party, &key, task, journal, randomness).await
         }
         .boxed_local()
     })
 }
 
-fn all(results: Ends) -> (Vec<usize>, Values) {
+pub fn all(results: Ends) -> (Vec<usize>, Values) {
     let mut results = results.into_iter().map(|r| r.expect("waiting").expect("a result"));
     let first = results.next().unwrap();
     for other in results {
@@ -153,10 +172,26 @@ fn an_attempt_begun_anew_shows_the_same() {
     let of = |number| attempt(&Network::default(), &terms, (2, number), &bodies, &journals);
     let first = all(of(1));
     assert_eq!(all(of(2)), first, "with the marks of the first");
-    // The number of an attempt is never used twice, whoever asks for it.
-    for again in of(1) {
-        assert!(matches!(again.unwrap().err(), Some(Failed::Stop(Stop::Spent(_)))));
-    }
+}
+
+/// A member that was killed goes on with an attempt by beginning it again from the same random
+/// bytes: what it says then must be what it said before, byte for byte.
+#[test]
+fn an_attempt_is_a_function_of_its_randomness_and_what_it_receives() {
+    let mut terms = terms(5, 4, distances(0, 3), Shown::Counts);
+    terms.reader = Some(ReaderKey(asked::reader(&[9; 32]).public()));
+    let bodies = [contribute(&terms, 0, &[edge(0, 1)]).body];
+    let journals = Journals::default();
+    let said = || {
+        let network = Network::default();
+        let values = all(attempt(&network, &terms, (1, 6), &bodies, &journals)).1;
+        let of = |(to, message): (PartyId, Message)| {
+            let Header { from, tag, digest, .. } = message.signed.header;
+            ((from, to, tag), digest)
+        };
+        (values, network.sent().into_iter().map(of).collect::<BTreeMap<_, _>>())
+    };
+    assert!(said() == said());
 }
 
 /// Spoils what an owner sealed for a server.
@@ -287,7 +322,7 @@ fn a_server_that_passes_on_other_seeds_is_named() {
     assert!(matches!(named, Failed::Stop(Stop::Broken(PartyId(0), _))), "{named}");
 }
 
-fn corrupted(
+pub fn corrupted(
     number: u64,
     corrupt: u8,
     rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -314,41 +349,77 @@ fn nobody_sees_the_result_with_and_without_a_list() {
     }
 }
 
-/// Once lists are known a failed check of the preparation is followed by no seed.
+/// Once lists are known a failed check of the preparation is followed by no seed. The corrupt server
+/// states the right seeds, prepares with another one for a pair, and signs what follows from it.
 #[test]
 fn a_failed_preparation_opens_nothing_once_lists_are_known() {
     let terms = terms(3, 2, distances(0, 2), Shown::Counts);
     let body = contribute(&terms, 0, &[edge(0, 1)]).body;
     for corrupt in 0..3u8 {
-        for stage in 0..3 {
-            let network = corrupted(4, corrupt, move |_, message| {
-                let spoils = message.signed.header.tag.step == Kind::shuffle_pair(stage).step();
-                let mut body = message.body.to_vec();
-                spoils.then(|| {
-                    body[0] ^= 1;
-                    body
-                })
+        for pair in Pair::of_party(corrupt) {
+            let (world, network) = (World::new(4, 3), Network::default());
+            let owners = [key(0).verifying_key()];
+            let ends = world.run(&network, |party| {
+                let randomness = Secret::new(world.randomness(party.id, "attempt"));
+                let contributions = vec![Contribution::read(&body, &terms).unwrap()];
+                let (terms, owners, computation) = (&terms, &owners, &COMPUTATION);
+                async move {
+                    let (id, watch) = (party.id.0, Watch::default());
+                    let (key, journal) = (member(id.into()), Journals::default());
+                    let (minimum, number) = (1, 4);
+                    let task =
+                        Task { computation, terms, minimum, number, owners, contributions, watch };
+                    if id == corrupt {
+                        return deviate(&party, &key, task, pair, randomness).await;
+                    }
+                    let journal = &journal[usize::from(id)];
+                    attempt::compute(&party, &key, task, journal, randomness).await.map(drop)
+                }
+                .boxed_local()
             });
-            let bodies = std::slice::from_ref(&body);
-            let ends = attempt(&network, &terms, (1, 4), bodies, &Journals::default());
-            let sent = network.sent();
-            let steps = sent.iter().map(|(_, message)| message.signed.header.tag.step);
-            let steps: Vec<_> = steps.collect();
-            assert!(!steps.contains(&Kind::SeedOpening.step()), "P{corrupt}, stage {stage}");
-            let spoilt = stages_of(corrupt).contains(&stage);
-            let honest = ends[usize::from((corrupt + 1) % 3)].as_ref().expect("no waiting");
-            assert_eq!(honest.is_err(), spoilt, "P{corrupt}, stage {stage}");
+            let what = format!("P{corrupt}, {pair:?}");
+            let honest = ends.into_iter().enumerate().filter(|(id, _)| *id != usize::from(corrupt));
+            for (_, end) in honest {
+                let end = end.expect("no waiting");
+                let want = Failed::Stop(Stop::Check("the preparation"));
+                assert_eq!(end, Err(want), "{what}");
+            }
+            let opened = |(_, message): &(PartyId, Message)| {
+                message.signed.header.tag.step == Kind::SeedOpening.step()
+            };
+            assert!(!network.sent().iter().any(opened), "{what}");
         }
     }
 }
 
-/// The stages of unmirrored permutations that a server takes part in; of mirrored ones P0 and P1
-/// change places, so a server without a stage in one has it in the other.
-fn stages_of(party: u8) -> Vec<usize> {
-    match party {
-        2 => vec![0, 2],
-        _ => vec![0, 1, 2],
-    }
+/// What the corrupt server does there.
+async fn deviate(
+    party: &Party,
+    key: &ExchangeKey,
+    task: Task<'_>,
+    pair: Pair,
+    randomness: Secret,
+) -> Result<(), Failed> {
+    let spec = attempt::spec(task.computation, task.terms, task.contributions.len(), task.number);
+    let (name, journal) = (spec.name(), Memory::default());
+    let run = |phase| Run { party: party.clone(), instance: name.instance(phase) };
+    let dealing = run(Phase::Dealing);
+    let keys = dealing::pair_keys(&dealing, &randomness).await?;
+    let open = |(of, owner): (&Contribution, &VerifyingKey)| {
+        of.open((task.computation, owner), party.id.0, key)
+    };
+    let held = task.contributions.iter().zip(task.owners).map(open).collect();
+    let dealt = dealing::complete(&dealing, &task.contributions, held).await?;
+    let mut seeds = dealing::seeds(&dealing, &keys, &name, &dealt);
+    let permutations = spec.permutations();
+    let stating = run(Phase::Seeds);
+    let stated = preparation::state_seeds(&stating, &name, &seeds, &permutations, &journal).await?;
+    seeds.0[pair.index()] = Some(PairSeed::known([1; 32]));
+    let bundles = &spec.check_bundles();
+    let slice = Slice { job: &name, number: 0, bundles, failing: Failing::Stops };
+    let run = preparation::slice_run(party, &name, 0);
+    preparation::prepare::<Fp61>(&run, &seeds, &slice, &stated, [1; 32], &journal).await?;
+    Ok(())
 }
 
 /// Every message of an attempt, changed in every way: an honest server has the right result or

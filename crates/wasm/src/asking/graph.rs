@@ -1,10 +1,14 @@
 //! What [`super::AskedGraph`] does, without a browser.
 
-use ostrakon_computation::{Committee, ComputationId, Contributors, Draft, Input, Order};
+use std::collections::BTreeSet;
+
+use ostrakon_computation::{
+    Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
+};
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_graph::asked::{self, Naming, Program, Shown, Terms, Values};
+use ostrakon_graph::asked::{self, Naming, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::edges::{Names, Reading};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::inner::{Published, Shown as Result, View, is_receipt_of, random, sentence};
 
@@ -18,6 +22,108 @@ pub struct AskedGraph {
     /// None until a file of names was given, if they stand in one.
     names: Option<Names>,
     reading: Reading,
+}
+
+#[derive(Serialize)]
+struct Announcement {
+    entry: Entry,
+    bytes: usize,
+}
+
+/// What somebody wants to ask.
+#[derive(Deserialize)]
+struct Asking {
+    text: String,
+    /// The vertices' names, one a line; none for numbers.
+    names: Option<String>,
+    /// How many vertices there are, if they have no names.
+    vertices: u32,
+    edges: u32,
+    undirected: bool,
+    program: Wanted,
+    shown: Shown,
+    for_me: bool,
+    minimum: u32,
+    closes: Option<u64>,
+    invited: Option<Vec<VerifyingKey>>,
+}
+
+/// [`Program`] with the names of vertices.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Wanted {
+    Distances { from: Vec<String>, hops: u32 },
+    InDegrees,
+    OutDegrees,
+    Katz { base: u64, hops: u32 },
+}
+
+#[derive(Serialize)]
+struct Asked {
+    id: ComputationId,
+    committee: String,
+    draft: SignedDraft,
+    /// Whether everybody who contributes needs the file of names.
+    named_elsewhere: bool,
+}
+
+impl Asking {
+    fn terms(&self, creator: &[u8; 32]) -> Result<Terms> {
+        let names = match &self.names {
+            Some(text) => Names::read(text).map_err(sentence)?,
+            None => Names::numbers(self.vertices),
+        };
+        let vertex = |name: &String| {
+            names.vertex(name).ok_or_else(|| format!("there is no vertex \"{name}\""))
+        };
+        let program = match &self.program {
+            Wanted::Distances { from, hops } => {
+                let from: Result<BTreeSet<u32>> = from.iter().map(vertex).collect();
+                Program::Distances { from: from?.into_iter().collect(), hops: *hops }
+            }
+            Wanted::InDegrees => Program::InDegrees,
+            Wanted::OutDegrees => Program::OutDegrees,
+            Wanted::Katz { base, hops } => Program::Katz { base: *base, hops: *hops },
+        };
+        let named = self.names.is_some();
+        Ok(Terms {
+            vertices: u32::try_from(names.len()).map_err(sentence)?,
+            naming: if named { Naming::of(&names) } else { Naming::Numbers },
+            edges: self.edges,
+            undirected: self.undirected,
+            program,
+            shown: self.shown,
+            reader: self.for_me.then(|| ReaderKey(asked::reader(creator).public())),
+        })
+    }
+}
+
+/// A draft of what somebody wants to ask this committee; `creator` is the secret of a fresh key.
+pub fn ask(committee: &str, asking: &str, creator: &[u8; 32]) -> Result<String> {
+    let committee: Committee = serde_json::from_str(committee).map_err(sentence)?;
+    committee.validate().map_err(sentence)?;
+    asked::members(&committee).map_err(sentence)?;
+    let asking: Asking = serde_json::from_str(asking).map_err(sentence)?;
+    let terms = asking.terms(creator)?;
+    let owners = asking.invited.as_ref().map_or(asking.minimum as usize, Vec::len);
+    terms.validate(owners).map_err(sentence)?;
+    let named_elsewhere = matches!(terms.naming, Naming::File(_));
+    let key = SigningKey::from_seed(creator);
+    let draft = Draft {
+        committee: committee.digest(),
+        job: asked::JOB.to_owned(),
+        parameters: asked::parameters(&terms),
+        title: asking.text,
+        minimum: asking.minimum,
+        contributors: asking.invited.map_or(Contributors::Anyone, |k| k.into_iter().collect()),
+        closes: asking.closes,
+        creator: key.verifying_key(),
+        nonce: random()?,
+    };
+    draft.validate().map_err(sentence)?;
+    let draft = draft.sign(&key);
+    let (id, committee) = (draft.draft.id(), committee.digest().to_hex());
+    serde_json::to_string(&Asked { id, committee, draft, named_elsewhere }).map_err(sentence)
 }
 
 /// What an owner is asked.
@@ -39,6 +145,8 @@ struct Read<'a> {
     bytes: usize,
     /// The names of the vertices from which distances are counted, as far as they are known.
     from: Vec<String>,
+    /// Whether only who asked can read the result.
+    for_reader: bool,
 }
 
 /// How far a file is read.
@@ -64,6 +172,10 @@ struct Proven {
     counts: Option<Vec<(Option<u64>, u64)>>,
     /// The vertices with the highest values, by name; none where only counts are shown.
     top: Vec<(String, u64)>,
+    /// Whether there is a result that only who asked can read, and this is somebody else.
+    closed: bool,
+    /// Members that have sealed other values for who asked than they have signed for.
+    liars: Vec<usize>,
 }
 
 impl AskedGraph {
@@ -117,6 +229,7 @@ impl AskedGraph {
             named_elsewhere: self.names.is_none(),
             bytes: asked::Contribution::bytes(&self.terms),
             from,
+            for_reader: self.terms.reader.is_some(),
         };
         serde_json::to_string(&read).map_err(sentence)
     }
@@ -187,18 +300,28 @@ impl AskedGraph {
         serde_json::to_string(&order).unwrap_or_default()
     }
 
-    pub fn verify(&self, archive: &str, top: usize) -> Result<String> {
+    /// `creator` is the key of who asked, where it is kept.
+    pub fn verify(&self, archive: &str, top: usize, creator: Option<&[u8; 32]>) -> Result<String> {
         let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
         archive.verify_as(&self.computation, &self.digest).map_err(sentence)?;
-        let result = asked::result(&archive).map_err(sentence)?;
+        let mut result = asked::result(&archive).map_err(sentence)?;
+        let mut liars = Vec::new();
+        if let (Some(result), Some(creator)) = (&mut result, creator) {
+            let key = asked::reader(creator);
+            let opened = result.values.clone().opened(&self.computation, &self.terms, &key);
+            (result.values, liars) = opened.map_err(sentence)?;
+        }
         let excluded = result.as_ref().map_or(0, |result| result.excluded.len());
         let held = archive.seal.inputs.len() as u64;
+        let shown = result.as_ref().filter(|of| !matches!(of.values, Values::Closed(_)));
         let proven = Proven {
             contributors: result.as_ref().map_or(held, |result| result.accepted),
             out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
             missing: archive.seal.missing(&archive.draft.draft),
-            counts: result.as_ref().map(|result| result.values.counts()),
-            top: result.map_or_else(Vec::new, |result| self.highest(&result.values, top)),
+            counts: shown.map(|result| result.values.counts()),
+            top: shown.map_or_else(Vec::new, |result| self.highest(&result.values, top)),
+            closed: result.is_some() && shown.is_none(),
+            liars,
         };
         serde_json::to_string(&proven).map_err(sentence)
     }
@@ -213,6 +336,13 @@ impl AskedGraph {
         all.truncate(top);
         all
     }
+}
+
+/// What is said of an input before its pieces are sent.
+pub fn announcement(input: &[u8]) -> Result<String> {
+    let input = Input::decode(input).ok_or("this is too short to be an input")?;
+    let announced = Announcement { entry: input.entry, bytes: input.body.len() };
+    serde_json::to_string(&announced).map_err(sentence)
 }
 
 /// The job of the draft in a member's view.
@@ -243,6 +373,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_on_the_page_is_what_contributors_read() {
+        let committee = serde_json::to_string(&committee()).unwrap();
+        let asking = serde_json::json!({
+            "text": "Who knows whom?", "names": "anna\nben\ncarl\n", "vertices": 0, "edges": 4,
+            "undirected": true, "program": { "distances": { "from": ["ben"], "hops": 2 } },
+            "shown": "counts", "for_me": true, "minimum": 2, "closes": null, "invited": null,
+        });
+        let asked = ask(&committee, &asking.to_string(), &[9; 32]).unwrap();
+        let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+        let view = serde_json::json!({ "draft": asked["draft"] }).to_string();
+        let id = asked["id"].as_str().unwrap();
+        let graph = AskedGraph::new(&committee, asked["committee"].as_str(), &view, id).unwrap();
+        assert_eq!(graph.terms.reader, Some(ReaderKey(asked::reader(&[9; 32]).public())));
+        let read: serde_json::Value = serde_json::from_str(&graph.read().unwrap()).unwrap();
+        assert_eq!((&read["from"][0], &read["for_reader"]), (&"ben".into(), &true.into()));
+        let unknown = asking.to_string().replace("[\"ben\"]", "[\"dora\"]");
+        assert!(ask(&committee, &unknown, &[9; 32]).unwrap_err().contains("no vertex \"dora\""));
+    }
+
+    #[test]
     fn a_file_is_read_in_pieces_checked_and_contributed() {
         let committee = committee();
         let terms = Terms {
@@ -252,6 +402,7 @@ mod tests {
             undirected: false,
             program: Program::Distances { from: vec![1], hops: 2 },
             shown: Shown::Vertices,
+            reader: None,
         };
         let draft = Draft {
             committee: committee.digest(),

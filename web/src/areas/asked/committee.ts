@@ -5,9 +5,20 @@ import { t } from '../../messages/ask';
 import type { Filled } from '../../lib/address';
 import { HttpServer, Problem } from '../../lib/api';
 import { secureRandom, type Clock } from '../../lib/clock';
-import { DeviceKey } from '../../lib/cryptography';
+import { DeviceKey, announcementOf } from '../../lib/cryptography';
 import { isPassing, patiently } from '../../lib/patience';
-import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from '../../lib/shape';
+import {
+  Malformed,
+  count,
+  flag,
+  list,
+  oneOf,
+  opaque,
+  optional,
+  record,
+  text,
+  type Of,
+} from '../../lib/shape';
 import { Told } from '../../lib/told';
 
 const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
@@ -19,6 +30,7 @@ const viewShape = record({
     why: optional(text),
     missing: optional(count),
   }),
+  progress: optional(record({ stage: text, done: count, of: count })),
   members: list(
     record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
   ),
@@ -45,11 +57,15 @@ export class Member extends HttpServer {
   }
 
   handIn(id: string, report: Uint8Array): Promise<string> {
-    return this.ask(this.at(`computations/${id}/inputs`), {
-      method: 'POST',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: report as BodyInit,
-    });
+    return this.bytes(`computations/${id}/inputs`, report);
+  }
+
+  announce(id: string, announcement: string): Promise<string> {
+    return this.send(`computations/${id}/uploads`, announcement);
+  }
+
+  piece(id: string, upload: string, at: number, piece: Uint8Array): Promise<string> {
+    return this.bytes(`computations/${id}/uploads/${upload}/${at}`, piece);
   }
 
   order(id: string, order: string): Promise<string> {
@@ -58,6 +74,11 @@ export class Member extends HttpServer {
 
   archive(id: string): Promise<string> {
     return this.ask(this.at(`computations/${id}/archive`));
+  }
+
+  private bytes(path: string, body: Uint8Array): Promise<string> {
+    const headers = { 'content-type': 'application/octet-stream' };
+    return this.ask(this.at(path), { method: 'POST', headers, body: body as BodyInit });
   }
 
   private send(path: string, body: string): Promise<string> {
@@ -80,6 +101,53 @@ export async function find(origin: string): Promise<Found> {
   const { name, members } = committeeShape(JSON.parse(raw));
   const names = members.map((member) => member.name);
   return { name, names, members: members.map(({ url }) => new Member(url)), raw };
+}
+
+/** What servers take of a long input at a time. */
+const PIECE_BYTES = 1 << 20;
+/** Bytes of an input before its body: key and signature. */
+const HEAD = 32 + 64;
+
+const uploadedShape = record({
+  held: optional(record({ upload: text, bytes: count })),
+  receipt: optional(opaque),
+});
+const pieceShape = record({ bytes: count });
+
+interface Sending {
+  clock: Clock;
+  signal: AbortSignal;
+  sent: (part: number) => void;
+}
+
+/** Hands a long input in at one member, from where that was broken off before; its receipt. */
+async function inPieces(
+  member: Member,
+  id: string,
+  input: Uint8Array,
+  { clock, signal, sent }: Sending,
+): Promise<string> {
+  const [announcement, body] = [announcementOf(input), input.subarray(HEAD)];
+  const announce = async () =>
+    uploadedShape(
+      JSON.parse(await patiently(() => member.announce(id, announcement), clock, signal)),
+    );
+  const { held, receipt } = await announce();
+  if (held === null) return JSON.stringify(receipt);
+  for (let at = held.bytes; at < body.length;) {
+    const piece = body.subarray(at, at + PIECE_BYTES);
+    const place = at;
+    const answer = await patiently(
+      () => member.piece(id, held.upload, place, piece),
+      clock,
+      signal,
+    );
+    at += piece.length;
+    if (pieceShape(JSON.parse(answer)).bytes !== at) throw new Malformed('another length');
+    sent((0.99 * at) / body.length);
+  }
+  // When all is there the member takes it as a whole.
+  return JSON.stringify((await announce()).receipt);
 }
 
 /** What is checked of a computation, whatever is computed. */
@@ -124,20 +192,23 @@ export abstract class Committee {
 
   /**
    * Hands an input in at all members; throws unless all have given their receipts. `taken` hears
-   * of each that has.
+   * how much of it each member has, from 0 to 1.
    */
   async handIn(
     id: string,
     input: Uint8Array,
     clock: Clock,
     signal: AbortSignal,
-    taken: () => void = () => undefined,
+    taken: (member: number, part: number) => void = () => undefined,
   ): Promise<void> {
     await this.all(async (member, number) => {
-      const answer = await patiently(() => member.handIn(id, input), clock, signal);
+      const answer =
+        input.length <= PIECE_BYTES
+          ? await patiently(() => member.handIn(id, input), clock, signal)
+          : await inPieces(member, id, input, { clock, signal, sent: (p) => taken(number, p) });
       if (!this.checked.isReceipt(input, number, answer))
         throw new Told(t.noReceipt(this.names[number] ?? ''));
-      taken();
+      taken(number, 1);
     });
   }
 

@@ -31,6 +31,7 @@ const questionShape = record({
   named_elsewhere: flag,
   bytes: count,
   from: list(text),
+  for_reader: flag,
 });
 
 const toldShape = record({ edges: count, wrong: count });
@@ -56,6 +57,8 @@ const provenShape = record({
   missing: count,
   counts: optional(list(pair(optional(amount), count))),
   top: list(pair(text, amount)),
+  closed: flag,
+  liars: list(count),
 });
 
 export type GraphQuestion = Of<typeof questionShape>;
@@ -68,6 +71,10 @@ export interface GraphResult {
   missing: number;
   counts: [number | null, number][] | null;
   top: [string, number][];
+  /** Whether only who asked can read it, and this is somebody else. */
+  closed: boolean;
+  /** Servers that have sealed other values than those that they have signed for. */
+  liars: string[];
   archive: string;
 }
 
@@ -148,11 +155,20 @@ export class AskedAboutGraph extends Committee {
     return this.graph.contribution(owner);
   }
 
-  /** The result, checked; from whichever member shows one that is proved. */
-  result(id: string): Promise<GraphResult> {
+  /**
+   * The result, checked; from whichever member shows one that is proved. `creator` is the key of
+   * who asked, where this device has it.
+   */
+  result(id: string, creator: DeviceKey | null): Promise<GraphResult> {
     return this.proved(id, (archive) => {
-      const proven = provenShape(JSON.parse(this.graph.verify(archive, TOP)));
-      return { ...proven, archive: signed(archive) };
+      const opens = this.question.for_reader && creator;
+      const proven = provenShape(
+        JSON.parse(
+          opens ? this.graph.open(archive, TOP, creator) : this.graph.verify(archive, TOP),
+        ),
+      );
+      const liars = proven.liars.map((member) => this.names[member] ?? '');
+      return { ...proven, liars, archive: signed(archive) };
     });
   }
 }

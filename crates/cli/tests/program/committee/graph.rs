@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::{Members, Person};
 use crate::common::{free_base_port, signal};
 
@@ -25,7 +27,7 @@ fn a_committee_computes_on_edges_although_its_members_are_killed() {
     let names = file("names.txt", "anna\nben\ncarl\ndora\nemil\n");
     let create = ["graph", "create", "--server", &members.origin, "--title", "Who knows whom?"];
     let wanted = ["--names", text(&names), "--from", "anna", "--hops", "3", "--show", "vertices"];
-    let most = ["--edges", "3", "--minimum", "2", "--invitations", "3", "--json"];
+    let most = ["--edges", "3", "--minimum", "2", "--invitations", "3", "--for-me", "--json"];
     let created = person.json(&[&create[..], &wanted, &most].concat());
     let link = created["link"].as_str().unwrap();
     let invitation = |number: usize| created["invitations"][number].as_str().unwrap();
@@ -72,8 +74,13 @@ fn a_committee_computes_on_edges_although_its_members_are_killed() {
     assert!(values["emil"].is_null());
     let verified = person.json(&["graph", "verify", text(&archive), "--link", link, "--json"]);
     assert_eq!(verified, result);
-    let shown = String::from_utf8(second.run(&["graph", "result", link]).stdout).unwrap();
+    let shown = String::from_utf8(person.run(&["graph", "result", link]).stdout).unwrap();
     assert!(shown.contains("not within 3") && shown.contains("2 contributors"), "{shown}");
+    // Whoever else has the link, or the archive, sees that it is proved, and nothing of it.
+    let shown = String::from_utf8(second.run(&["graph", "result", link]).stdout).unwrap();
+    assert!(shown.contains("for who asked alone") && !shown.contains("hops"), "{shown}");
+    let others = second.json(&["graph", "verify", text(&archive), "--link", link, "--json"]);
+    assert_eq!((&others["values"], &others["for_reader"]), (&Value::Null, &true.into()));
     let changed = std::fs::read_to_string(&archive).unwrap().replacen("knows", "owes", 1);
     std::fs::write(&archive, changed).unwrap();
     person.complaint(&["graph", "verify", text(&archive)], 3);

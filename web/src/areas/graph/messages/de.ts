@@ -4,6 +4,79 @@ import { several, spoken } from '../../../messages/de/words';
 const number = (n: number) => n.toLocaleString('de');
 
 export const de: Graph = {
+  instead: 'Stattdessen Dateien mit Verbindungen, von denen niemand eine sieht',
+  ask: {
+    title: 'Rechnen mit Verbindungen, die niemand sieht',
+    lead: 'Mehrere Leute kennen je einen Teil der Verbindungen: wer wem zahlt, wer wen getroffen hat. Drei Server rechnen mit allen zusammen, und nur wonach du fragst, kommt heraus.',
+    question: 'Worum geht es?',
+    questionHint:
+      'Zum Beispiel: „Wer hat wem gezahlt, erstes Quartal“. Alle, die beitragen, sehen es.',
+    vertices: 'Was ist verbunden?',
+    called: {
+      names: ['Leute oder Dinge mit Namen', 'Alle, die beitragen, sehen die Liste.'],
+      numbers: ['Nummern ab 0', 'Wenn ihr alle gleich nummeriert.'],
+    },
+    names: 'Die Namen, einer in jeder Zeile',
+    namesHint:
+      'Nur diese Namen dürfen in den Dateien stehen. Ist die Liste sehr lang, brauchen alle, die beitragen, sie als Datei.',
+    namesNeeded:
+      'Die Liste der Namen ist lang: Gib sie allen, die beitragen, als Datei mit einem Namen in jeder Zeile, in derselben Reihenfolge.',
+    count: 'Wie viele sind es?',
+    what: 'Was wird berechnet?',
+    program: {
+      distances: ['Entfernungen', 'Wie viele Verbindungen jeder vom Anfang entfernt ist.'],
+      'in-degrees': ['Eingehende Verbindungen', 'Wie viele zu jedem hinführen.'],
+      'out-degrees': ['Ausgehende Verbindungen', 'Wie viele von jedem wegführen.'],
+      katz: ['Zentralität', 'Wege zu jedem, von denen längere weniger zählen (Katz).'],
+    },
+    from: 'Anfang bei',
+    fromHint: 'Ein Name, oder mehrere mit Kommas dazwischen. Alle, die beitragen, sehen es.',
+    hops: 'Wie viele Verbindungen weit höchstens?',
+    shownTitle: 'Was kommt heraus?',
+    shown: {
+      counts: ['Wie viele welchen Wert haben', 'Nicht welche. Das verrät am wenigsten.'],
+      vertices: ['Der Wert von jedem', 'Kann Beitragenden viel übereinander verraten.'],
+      'at-least': ['Die Werte ab einer Zahl', 'Von den anderen nur, dass sie weniger haben.'],
+    },
+    threshold: 'Ab welcher Zahl?',
+    readerTitle: 'Wer kann es lesen?',
+    reader: {
+      me: [
+        'Nur ich, in diesem Browser',
+        'Die Server berechnen es, ohne es lesen zu können. Vergisst dieser Browser seine Daten, kann es niemand mehr.',
+      ],
+      all: ['Alle, die den Link haben', 'Auch die Beitragenden.'],
+    },
+    entryTitle: 'Wer darf beitragen?',
+    entry: {
+      invited: ['Wer einen eigenen Link hat', 'Du machst für jeden einen Link.'],
+      anyone: [
+        'Wer den Link hat',
+        'Ob jemand zweimal beiträgt oder zwei Leute je einmal, kann dann niemand unterscheiden.',
+      ],
+    },
+    minimum: 'Mindestens so viele Beiträge',
+    minimumHint: 'Mit weniger wird nichts berechnet.',
+    edges: 'Meiste Verbindungen eines Beitrags',
+    edgesHint: 'Alle schicken so viel wie für so viele, darum sieht niemand, wie viele es sind.',
+    wrong: {
+      question: 'Schreib in eine Zeile, worum es geht.',
+      vertices: 'Schreib die Namen, einen in jede Zeile.',
+      from: 'Schreib einen Namen aus der Liste, bei dem angefangen wird.',
+    },
+    seesTitle: 'Wer sieht was?',
+    sees: [
+      [
+        'Die Server',
+        'Wer wann beigetragen hat. Keine einzige Verbindung, außer wenn zwei der drei zusammenarbeiten.',
+      ],
+      [
+        'Die anderen Beitragenden',
+        'Deine Frage und die Namen. Von den Verbindungen der anderen nichts, als was das Ergebnis verrät.',
+      ],
+      ['Du', 'Das Ergebnis, und welcher Link benutzt wurde. Keine einzige Verbindung.'],
+    ],
+  },
   by: (servers) =>
     `${spoken(servers)} rechnen zusammen mit den Verbindungen mehrerer Leute. Niemand erfährt eine einzelne, auch kein Server, solange höchstens einer von ihnen unehrlich ist.`,
   of: (vertices) => `Der Graph hat ${several(vertices, 'Knoten', 'Knoten')}.`,
@@ -20,6 +93,18 @@ export const de: Graph = {
     vertices: 'Was herauskommt: der Wert jedes Knotens.',
     atLeast: (threshold) =>
       `Was herauskommt: die Werte der Knoten mit ${number(threshold)} oder mehr; von den anderen nur, dass sie weniger haben.`,
+    forReader: 'Lesen kann es nur, wer gefragt hat, auch die Server können es nicht.',
+    forAll: 'Lesen können es alle, die den Link haben.',
+  },
+  stages: {
+    sealing: 'Einigung, welche Beiträge zählen',
+    preparing: 'Geheime Mischungen werden vorbereitet',
+    checking: 'Geprüft wird, ob jede Liste ein Graph ist, ohne eine zu sehen',
+    hop: 'Den Verbindungen wird gefolgt',
+    verifying: 'Das Berechnete wird nachgeprüft',
+    opening: 'Geöffnet wird, wonach gefragt war, und sonst nichts',
+    part: (part, of) => `${number(part)} von ${number(of)}`,
+    done: 'fertig',
   },
   undirected: 'Verbindungen gelten in beide Richtungen.',
   file: 'Datei mit deinen Verbindungen',
@@ -66,6 +151,10 @@ export const de: Graph = {
     far: (hops) => `nicht in ${number(hops)}`,
     below: (threshold) => `unter ${number(threshold)}`,
     top: 'Die höchsten Werte',
+    closed:
+      'Das Ergebnis ist da, und es ist nur für den, der gefragt hat: Öffne diese Seite auf dem Gerät, auf dem gefragt wurde. Niemand sonst kann es lesen, auch die Server nicht.',
+    liars: (servers) =>
+      `${spoken(servers)} hat für dich etwas anderes verschlossen als unterschrieben und lügt also. Das Ergebnis stimmt trotzdem.`,
     of: (n, out) =>
       `von ${several(n, 'Beitrag', 'Beiträgen')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
   },

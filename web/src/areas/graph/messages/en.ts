@@ -5,6 +5,78 @@ import { several, spoken } from '../../../messages/en/words';
 const number = (n: number) => n.toLocaleString('en');
 
 export const en = {
+  instead: 'Files of connections instead, of which nobody sees one',
+  ask: {
+    title: 'Compute on connections nobody sees',
+    lead: 'Several people each know connections: who pays whom, who met whom. Three servers compute on all of them together, and only what you ask for comes out.',
+    question: 'What is it about?',
+    questionHint: 'For example: “Who paid whom, first quarter”. Everybody who contributes sees it.',
+    vertices: 'What is connected?',
+    called: {
+      names: ['People or things with names', 'Everybody who contributes sees the list.'],
+      numbers: ['Numbers from 0', 'If you all number them alike.'],
+    },
+    names: 'Their names, one on each line',
+    namesHint:
+      'Only these names can be in the files. If the list is very long, everybody who contributes needs it as a file.',
+    namesNeeded:
+      'The list of names is long: give it to everybody who contributes, as a file with one name on each line, in the same order.',
+    count: 'How many are there?',
+    what: 'What is computed?',
+    program: {
+      distances: ['Distances', 'How many connections each is away from where you start.'],
+      'in-degrees': ['Incoming connections', 'How many lead to each.'],
+      'out-degrees': ['Outgoing connections', 'How many lead away from each.'],
+      katz: ['Centrality', 'Paths to each, of which longer ones count less (Katz).'],
+    },
+    from: 'Start from',
+    fromHint: 'One name, or several with commas between. Everybody who contributes sees it.',
+    hops: 'How many connections far at most?',
+    shownTitle: 'What comes out?',
+    shown: {
+      counts: ['How many have which value', 'Not which ones. Tells the least.'],
+      vertices: ['The value of each', 'Can tell contributors much about each other.'],
+      'at-least': ['The values from a number on', 'Of the others only that they have less.'],
+    },
+    threshold: 'From which number on?',
+    readerTitle: 'Who can read it?',
+    reader: {
+      me: [
+        'Only I, in this browser',
+        'The servers compute it without being able to read it. If this browser forgets its data, nobody can.',
+      ],
+      all: ['Everybody with the link', 'Contributors, too.'],
+    },
+    entryTitle: 'Who may contribute?',
+    entry: {
+      invited: ['Whoever has a link of their own', 'You make one link for each.'],
+      anyone: [
+        'Whoever has the link',
+        'Nobody can tell one person who contributes twice from two people.',
+      ],
+    },
+    minimum: 'Fewest contributions',
+    minimumHint: 'With fewer, nothing is computed.',
+    edges: 'Most connections of one contributor',
+    edgesHint: 'Everybody sends as much as for so many, so nobody’s number is seen.',
+    wrong: {
+      question: 'Write what it is about, in one line.',
+      vertices: 'Write the names, one on each line.',
+      from: 'Write a name from the list to start from.',
+    },
+    seesTitle: 'Who sees what?',
+    sees: [
+      [
+        'The servers',
+        'Who contributed, and when. Not one connection, unless two of the three work together.',
+      ],
+      [
+        'Other contributors',
+        'What you ask and the names. Nothing of each other’s connections but what the result tells.',
+      ],
+      ['You', 'The result, and whose link was used. Not one connection.'],
+    ],
+  },
   by: (servers: string[]) =>
     `${spoken(servers)} compute together on the connections of several people. Nobody learns a single one, the servers included, as long as at most one of them is dishonest.`,
   of: (vertices: number) => `The graph has ${several(vertices, 'vertex', 'vertices')}.`,
@@ -21,6 +93,18 @@ export const en = {
     vertices: 'What comes out: the value of every vertex.',
     atLeast: (threshold: number) =>
       `What comes out: the values of vertices with ${number(threshold)} or more; of the others only that they have less.`,
+    forReader: 'Only who asked can read it, the servers cannot.',
+    forAll: 'Everybody with the link can read it.',
+  },
+  stages: {
+    sealing: 'Agreeing on which contributions count',
+    preparing: 'Preparing secret shuffles',
+    checking: 'Checking that every list is a graph, without seeing one',
+    hop: 'Following the connections',
+    verifying: 'Verifying what was computed',
+    opening: 'Opening what was asked for, and nothing else',
+    part: (part: number, of: number) => `${number(part)} of ${number(of)}`,
+    done: 'done',
   },
   undirected: 'Connections count in both directions.',
   file: 'File with your connections',
@@ -67,6 +151,10 @@ export const en = {
     far: (hops: number) => `not within ${number(hops)}`,
     below: (threshold: number) => `below ${number(threshold)}`,
     top: 'The highest values',
+    closed:
+      'The result is there, and it is for who asked alone: open this page on the device where it was asked. Nobody else can read it, the servers included.',
+    liars: (servers: string[]) =>
+      `${spoken(servers)} has sealed something else for you than it has signed for: it lies. The result is right nevertheless.`,
     of: (n: number, out: number) =>
       `of ${several(n, 'contribution', 'contributions')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
   },

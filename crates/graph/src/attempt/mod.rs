@@ -1,9 +1,12 @@
 //! An attempt at a computation on sealed contributions, from fresh keys to what is shown
 //! (`docs/spec/graph.md`, section 14).
 //!
-//! Everything that may be used once hangs on keys that the attempt makes and never writes down, so
-//! an attempt that was broken off is begun anew under other ones. What must be the same in all
-//! attempts, the lists that are computed on, is marked before anything is opened.
+//! Everything that may be used once hangs on keys that the attempt makes of its randomness, so
+//! another attempt has other ones; and an attempt that goes on after a restart says the same again.
+//! What must be the same in all attempts, the lists that are computed on, is marked before anything
+//! is opened.
+
+pub mod dealing;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,20 +14,21 @@ use std::sync::Mutex;
 use ostrakon_computation::ComputationId;
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_field::Fp61;
 use ostrakon_party::{Instance, Party};
 
 use crate::asked::{Contribution, Program, Shown, Terms, Values};
-use crate::dealing;
 use crate::job::Job;
-use crate::output::Computed;
+use crate::output::{Computed, Reader};
 use crate::owner::Maps;
 use crate::program::{Degree, Katz, Reach, VertexProgram};
 use crate::query::Linked;
 use crate::ruffle2::fault::Stop;
-use crate::ruffle2::journal::{Journal, begin, bind};
+use crate::ruffle2::journal::{Journal, bind};
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobName, Phase};
 use crate::spec::{Direction, JobSpec, ListSpec};
+use crate::watch::Watch;
 
 /// Hops that are prepared under one coin.
 const SLICE: u32 = 8;
@@ -43,6 +47,8 @@ pub struct Task<'a> {
     pub owners: &'a [VerifyingKey],
     /// The contributions.
     pub contributions: Vec<Contribution>,
+    /// Who is told how far it is.
+    pub watch: Watch,
 }
 
 /// What came out.
@@ -117,7 +123,7 @@ fn spec_of(
 }
 
 /// The descriptor of an attempt at these terms.
-fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
+pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
     let described = match &terms.program {
         Program::Distances { from, .. } => Reach { sources: from.clone() }.describe(),
         Program::InDegrees | Program::OutDegrees => Degree.describe(),
@@ -140,8 +146,10 @@ pub fn instances(
     phases.chain((0..slices).map(Phase::Slice)).map(|phase| name.instance(phase)).collect()
 }
 
-/// Makes an attempt. `key` is the server's key for seeds, `journal` that of the computation,
-/// `randomness` 32 fresh random bytes.
+/// Makes an attempt. `key` is the server's key for seeds, `journal` that of the computation. It is
+/// a function of `randomness`, the journal and the messages received: `randomness` is 32 random
+/// bytes, fresh for each number, or those of the same attempt before a restart, with the same
+/// messages.
 ///
 /// # Errors
 /// [`Failed`].
@@ -152,83 +160,76 @@ pub async fn compute(
     journal: &dyn Journal,
     randomness: Secret,
 ) -> Result<Computation, Failed> {
-    begin(journal, format!("attempt {}", task.number))?;
-    let hops = task.terms.hops();
+    let at = At { party, key, journal, randomness: &randomness };
     match &task.terms.program {
         Program::Distances { from, .. } => {
-            let program = Reach { sources: from.clone() };
-            let (excluded, mut computed) =
-                shared(party, key, &task, program, journal, &randomness).await?;
-            let marks = Volatile::default();
-            let first = computed.first_reached(&marks).await?;
-            Ok(Computation { excluded, values: distances(task.terms, from, &first, hops) })
+            let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
+            Ok(Computation { excluded, values: show_distances(&task, from, computed).await? })
         }
         Program::InDegrees | Program::OutDegrees => {
-            let (excluded, mut computed) =
-                shared(party, key, &task, Degree, journal, &randomness).await?;
-            let values = match task.terms.shown {
-                Shown::AtLeast(threshold) => {
-                    let marks = Volatile::default();
-                    let counts = computed.at_least(threshold, &marks).await?;
-                    Values::Vertices(counts.into_iter().map(|c| c.map(|c| c.value())).collect())
-                }
-                _ => numbers(task.terms, computed.values().await?),
-            };
-            Ok(Computation { excluded, values })
+            let (excluded, computed) = shared(at, &task, Degree).await?;
+            Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
         }
         Program::Katz { base, .. } => {
-            let program = Katz { base: *base };
-            let (excluded, mut computed) =
-                shared(party, key, &task, program, journal, &randomness).await?;
-            let values = numbers(task.terms, computed.values().await?);
-            Ok(Computation { excluded, values })
+            let (excluded, computed) = shared(at, &task, Katz { base: *base }).await?;
+            Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
         }
     }
 }
 
-fn numbers(terms: &Terms, values: Vec<ostrakon_field::Fp61>) -> Values {
-    shown(terms, values.into_iter().map(|value| Some(value.value())).collect())
+/// G6 for distances.
+async fn show_distances(
+    task: &Task<'_>,
+    from: &[u32],
+    mut computed: Computed<Reach>,
+) -> Result<Values, Stop> {
+    let marks = Volatile::default();
+    Ok(match reader(task) {
+        Some(reader) => Values::Closed(computed.first_reached_to(reader, &marks).await?),
+        None => Values::of_distances(task.terms, from, &computed.first_reached(&marks).await?),
+    })
 }
 
-/// Distances from after how many hops there was a value for the first time. Sources, which are
-/// public, have one from the beginning.
-fn distances(terms: &Terms, from: &[u32], first: &[Option<u32>], hops: u32) -> Values {
-    let mut values: Vec<Option<u64>> = first.iter().map(|hop| hop.map(u64::from)).collect();
-    if terms.shown != Shown::Counts {
-        from.iter().for_each(|source| values[*source as usize] = Some(0));
-        return Values::Vertices(values);
-    }
-    // Which of the shuffled values are the sources' nobody knows; that they are after one hop
-    // follows from the sources alone.
-    let Values::Counts(mut counts) = shown(terms, values) else { unreachable!("counts are shown") };
-    let sources = from.len() as u64;
-    debug_assert!(hops >= 1, "a distance has a hop");
-    if let Some((_, count)) = counts.iter_mut().find(|(value, _)| *value == Some(1)) {
-        *count = count.saturating_sub(sources);
-    }
-    counts.push((Some(0), sources));
-    counts.retain(|(_, count)| *count > 0);
-    counts.sort_unstable();
-    Values::Counts(counts)
+/// G6 for whatever counts.
+async fn show_numbers<P: VertexProgram<F = Fp61>>(
+    task: &Task<'_>,
+    mut computed: Computed<P>,
+) -> Result<Values, Stop> {
+    let marks = Volatile::default();
+    Ok(match (task.terms.shown, reader(task)) {
+        (Shown::AtLeast(threshold), None) => {
+            let counts = computed.at_least(threshold, &marks).await?;
+            Values::Vertices(counts.into_iter().map(|c| c.map(|c| c.value())).collect())
+        }
+        (Shown::AtLeast(threshold), Some(reader)) => {
+            Values::Closed(computed.at_least_to(threshold, reader, &marks).await?)
+        }
+        (_, None) => Values::of_numbers(task.terms, &computed.values().await?),
+        (_, Some(reader)) => Values::Closed(computed.values_to(reader).await?),
+    })
 }
 
-fn shown(terms: &Terms, values: Vec<Option<u64>>) -> Values {
-    let values = Values::Vertices(values);
-    match terms.shown {
-        Shown::Counts => Values::Counts(values.counts()),
-        Shown::Vertices | Shown::AtLeast(_) => values,
-    }
+fn reader<'a>(task: &'a Task<'_>) -> Option<Reader<'a>> {
+    let key = task.terms.reader.as_ref()?;
+    Some(Reader { computation: task.computation, key })
+}
+
+/// Where an attempt is made.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    party: &'a Party,
+    key: &'a ExchangeKey,
+    journal: &'a dyn Journal,
+    randomness: &'a Secret,
 }
 
 /// G1 to G5: up to the shared result. Returns which lists are left out, too.
 async fn shared<P: VertexProgram>(
-    party: &Party,
-    key: &ExchangeKey,
+    at: At<'_>,
     task: &Task<'_>,
     program: P,
-    journal: &dyn Journal,
-    randomness: &Secret,
 ) -> Result<(Vec<usize>, Computed<P>), Failed> {
+    let At { party, key, journal, randomness } = at;
     let lists = task.contributions.len();
     let described = program.describe();
     let spec = spec_of(task.computation, task.terms, lists, task.number, described);
@@ -238,7 +239,7 @@ async fn shared<P: VertexProgram>(
     let fresh = draw(b"keys");
     let dealing = deal(&run, key, task, &name, &fresh);
     let (seeds, complete) = run.with_accusations(dealing).await?;
-    let job = Job::new(spec, program).ok_or(Stop::Check("the terms"))?;
+    let job = Job::new(spec, program).ok_or(Stop::Check("the terms"))?.watched(task.watch.clone());
     let marks = Volatile::default();
     let fresh = *draw(b"preparation").expose();
     let stock = job.prepare_dealt(party, seeds, fresh, &marks).await?;

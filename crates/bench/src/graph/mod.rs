@@ -1,11 +1,13 @@
 //! Three servers that compute on a graph: processes on this machine, connected by TLS as in
 //! production, what they are told, and a benchmark of theirs.
 
+mod benchmark;
+mod delay;
+
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::io::BufRead;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
@@ -15,16 +17,21 @@ use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{Edge, Issue, Maps, Upload, combine, orders};
 use ostrakon_graph::program::{Degree, Katz, Reach, VertexProgram};
 use ostrakon_graph::ruffle2::journal::Journal;
+use ostrakon_graph::ruffle2::seeds::Phase as Step;
+use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_graph::spec::{Direction, JobSpec, ListSpec};
-use ostrakon_kernels::Prg;
-use ostrakon_party::{Party, Roster, SessionId};
+use ostrakon_party::{Instance, Party, Roster, SessionId};
 use ostrakon_threeparty::setup::{self, SharedKeys};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use crate::control::{Program, Running, spawn};
-use crate::measurement::median;
+use crate::memory;
 use crate::party::{Place, answer, meet, secret};
+
+use self::delay::Delayed;
+
+pub use benchmark::{Measured, Options, run, table};
 
 /// What is computed of a graph.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,10 +81,32 @@ enum Command {
 enum Reply {
     Bound { port: u16, key: VerifyingKey },
     Joined(SessionId),
-    Done,
+    Done(Spent),
     Issued(Option<Issue>),
-    Values(Vec<Option<u64>>),
+    Values(Vec<Option<u64>>, Spent),
     Failed(String),
+}
+
+/// What a server has spent on a phase.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Bytes of bodies that it sent in tables.
+    pub tables: u64,
+    /// Bytes of all other bodies.
+    pub rest: u64,
+    /// The longest chain of messages each of which caused the next.
+    pub rounds: u32,
+    /// The most memory that was resident; 0 where the system does not tell.
+    pub peak: u64,
+}
+
+impl Reply {
+    fn spent(&self) -> Option<Spent> {
+        match self {
+            Reply::Done(spent) | Reply::Values(_, spent) => Some(*spent),
+            _ => None,
+        }
+    }
 }
 
 /// A phase, by its name.
@@ -87,6 +116,8 @@ pub struct Phase {
     pub phase: &'static str,
     /// Until the slowest server had finished.
     pub seconds: f64,
+    /// What each server has spent; nothing where the owners work.
+    pub spent: Vec<Spent>,
 }
 
 /// What came out.
@@ -103,14 +134,16 @@ pub struct Servers {
     running: Vec<Running>,
     session: SessionId,
     number: u64,
+    /// The links, if they take a while.
+    _delayed: Option<Delayed>,
 }
 
 impl Servers {
-    /// Starts the processes and connects them.
+    /// Starts the processes and connects them, by links that take so long in each direction.
     ///
     /// # Errors
     /// If one cannot be started, or ends.
-    pub fn start(program: &Program) -> Result<Self> {
+    pub fn start(program: &Program, latency: Duration) -> Result<Self> {
         let mut running = (0..3).map(|_| spawn(program)).collect::<Result<Vec<_>>>()?;
         let (mut keys, mut ports) = (Vec::new(), Vec::new());
         for server in &mut running {
@@ -118,8 +151,10 @@ impl Servers {
             keys.push(key);
             ports.push(port);
         }
+        let delayed = (!latency.is_zero()).then(|| Delayed::start(&ports, latency)).transpose()?;
+        let ports = delayed.as_ref().map_or(ports, |delayed| delayed.ports.clone());
         let session = SessionId(Digest([0; 32]));
-        let mut servers = Self { running, session, number: 0 };
+        let mut servers = Self { running, session, number: 0, _delayed: delayed };
         let joined = servers.all(&Command::Join { keys, ports })?;
         let Some(Reply::Joined(session)) = joined.into_iter().next() else {
             bail!("a server did not join")
@@ -172,28 +207,30 @@ impl Servers {
         ensure!(spec.is_valid(), "the graph is too large, or has no vertices or hops");
         let mut phases = Vec::new();
         let mut begun = Instant::now();
-        let mut phase = |name| {
+        let mut phase = |name, spent| {
             let now = Instant::now();
-            phases.push(Phase { phase: name, seconds: (now - begun).as_secs_f64() });
+            phases.push(Phase { phase: name, seconds: (now - begun).as_secs_f64(), spent });
             begun = now;
         };
+        let spent = |replies: &[Reply]| replies.iter().filter_map(Reply::spent).collect();
         tell("the servers prepare permutations");
-        self.all(&Command::Prepare { spec: spec.clone(), analysis: analysis.clone() })?;
-        phase("preparation");
+        let preparing = Command::Prepare { spec: spec.clone(), analysis: analysis.clone() };
+        let replies = self.all(&preparing)?;
+        phase("before input", spent(&replies));
         tell("the owners sort and hide their lists");
         let mut uploads = Vec::new();
         for (place, (owner, edges)) in (0..).zip(owners.iter().zip(lists)) {
             uploads.push(self.upload(&spec, place, owner, edges)?.encode());
         }
-        phase("owners");
+        phase("owners", Vec::new());
         tell("the servers check the lists and link them");
-        self.all(&Command::Link { uploads })?;
-        phase("link");
+        let replies = self.all(&Command::Link { uploads })?;
+        phase("after structure", spent(&replies));
         tell("the servers compute");
         let replies = self.all(&Command::Compute)?;
-        phase("hops and result");
+        phase("query", spent(&replies));
         let mut values = replies.into_iter().map(|reply| match reply {
-            Reply::Values(values) => Ok(values),
+            Reply::Values(values, _) => Ok(values),
             _ => bail!("a server has no result"),
         });
         let first = values.next().context("there are servers")??;
@@ -317,18 +354,31 @@ impl Server {
         program: P,
         result: impl AsyncFn(&mut Computed<P>, &dyn Journal) -> Result<Vec<Option<u64>>, String>,
     ) -> Result<()> {
-        let journal = Memory::default();
+        let (journal, query) = (Memory::default(), [spec.name().instance(Step::Query)]);
         let reply = match self.course(spec, program, &journal) {
             Err(error) => Reply::Failed(error.to_string()),
             Ok(None) => return Ok(()),
             Ok(Some(mut computed)) => {
                 match self.runtime.block_on(result(&mut computed, &journal)) {
-                    Ok(values) => Reply::Values(values),
+                    Ok(values) => Reply::Values(values, self.spent(&query)),
                     Err(why) => Reply::Failed(why),
                 }
             }
         };
         answer(&reply)
+    }
+
+    /// What was spent under these instances, since memory was counted anew.
+    fn spent(&self, instances: &[Instance]) -> Spent {
+        let mut spent = Spent { peak: memory::peak(), ..Spent::default() };
+        for instance in instances {
+            for ((step, _), traffic) in self.party.meter.traffic(*instance) {
+                let is_table = Kind::TABLES.iter().any(|kind| kind.step() == step);
+                *(if is_table { &mut spent.tables } else { &mut spent.rest }) += traffic.bytes;
+            }
+            spent.rounds += self.party.meter.rounds(*instance);
+        }
+        spent
     }
 
     /// Up to what is computed; `None` if there are no more commands.
@@ -338,10 +388,18 @@ impl Server {
         program: P,
         journal: &Memory,
     ) -> Result<Option<Computed<P>>> {
+        let name = spec.name();
+        let slices = 1 + u32::try_from(spec.hop_slices().len())?;
+        let prepared: Vec<Instance> = [Step::Seeds]
+            .into_iter()
+            .chain((0..slices).map(Step::Slice))
+            .map(|step| name.instance(step))
+            .collect();
+        memory::reset_peak();
         let job = Job::new(spec, program).context("the job's descriptor is not valid")?;
         let preparing = job.prepare(&self.party, &self.keys, secret()?, journal);
         let mut stock = Some(self.runtime.block_on(preparing)?);
-        answer(&Reply::Done)?;
+        answer(&Reply::Done(self.spent(&prepared)))?;
         let mut linked = None;
         while let Some(command) = next()? {
             match command {
@@ -350,14 +408,16 @@ impl Server {
                     answer(&Reply::Issued(stock.issue(list, &owner, journal)?))?;
                 }
                 Command::Link { uploads } => {
+                    memory::reset_peak();
                     let stock = stock.take().context("the lists are linked")?;
                     let read = |bytes: &Vec<u8>| Upload::decode(bytes).ok();
                     let uploads: Vec<Option<Upload>> = uploads.iter().map(read).collect();
                     let linking = stock.link(&self.party, &uploads, secret()?, journal);
                     linked = Some(self.runtime.block_on(linking)?);
-                    answer(&Reply::Done)?;
+                    answer(&Reply::Done(self.spent(&[name.instance(Step::Link)])))?;
                 }
                 Command::Compute => {
+                    memory::reset_peak();
                     let linked = linked.take().context("the lists are not linked yet")?;
                     let computing = linked.compute(&self.party, secret()?, journal);
                     return Ok(Some(self.runtime.block_on(computing)?));
@@ -367,75 +427,4 @@ impl Server {
         }
         Ok(None)
     }
-}
-
-/// What to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Vertices.
-    pub vertices: u32,
-    /// Edges, of one owner.
-    pub edges: u32,
-    /// Hops.
-    pub hops: u32,
-    /// How often.
-    pub runs: u32,
-}
-
-/// Measures distances in a random graph. Seconds are medians over the runs.
-///
-/// # Errors
-/// If a process fails, or a distance is wrong.
-pub fn run(options: Options, program: &Program, mut tell: impl FnMut(&str)) -> Result<Vec<Phase>> {
-    let Options { vertices, edges, hops, runs } = options;
-    let mut servers = Servers::start(program)?;
-    let edges = random_edges(vertices, edges)?;
-    let expected = distances(vertices, &edges, hops);
-    let mut measured: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
-    let mut order = Vec::new();
-    for run in 0..runs {
-        let analysis = Analysis::Distances(vec![0]);
-        let lists = [edges.clone()];
-        let about = |what: &str| tell(&format!("run {} of {runs}: {what}", run + 1));
-        let outcome = servers.analyse(&analysis, (vertices, hops), &lists, about)?;
-        ensure!(outcome.values == expected, "the distances are wrong");
-        order = outcome.phases.iter().map(|phase| phase.phase).collect();
-        for Phase { phase, seconds } in outcome.phases {
-            measured.entry(phase).or_default().push(seconds);
-        }
-    }
-    let phase = |phase| Phase { phase, seconds: median(measured[phase].clone()) };
-    Ok(order.into_iter().map(phase).collect())
-}
-
-fn random_edges(vertices: u32, edges: u32) -> Result<Vec<Edge>> {
-    let mut bytes = vec![0; 8 * edges as usize];
-    Prg::new(&secret()?).fill(&mut bytes);
-    let end = |word: &[u8]| Some(u32::from_le_bytes(word.try_into().expect("4 bytes")) % vertices);
-    let edge = |words: &[u8]| Edge { source: end(&words[..4]), target: end(&words[4..]) };
-    Ok(bytes.chunks_exact(8).map(edge).collect())
-}
-
-/// Breadth-first search from vertex 0, in the clear.
-fn distances(vertices: u32, edges: &[Edge], hops: u32) -> Vec<Option<u64>> {
-    let mut far = vec![None; vertices as usize];
-    far[0] = Some(0);
-    for hop in 0..u64::from(hops) {
-        for Edge { source, target } in edges {
-            let (Some(source), Some(target)) = (*source, *target) else { continue };
-            if far[source as usize] == Some(hop) && far[target as usize].is_none() {
-                far[target as usize] = Some(hop + 1);
-            }
-        }
-    }
-    far
-}
-
-/// The phases as a table for people.
-pub fn table(phases: &[Phase]) -> String {
-    let mut text = format!("{:<17} {:>9}\n", "phase", "seconds");
-    for Phase { phase, seconds } in phases {
-        writeln!(text, "{phase:<17} {seconds:>9.3}").expect("text can be written to");
-    }
-    text
 }

@@ -1,0 +1,70 @@
+// What somebody asks of several people's connections, before it is signed.
+
+import { systemClock } from '../../../lib/clock';
+import { DeviceKey, askGraph } from '../../../lib/cryptography';
+import { patiently } from '../../../lib/patience';
+import { flag, opaque, record, text } from '../../../lib/shape';
+import { keepCreator, type Found } from '../../asked/committee';
+
+export type Program =
+  | { distances: { from: string[]; hops: number } }
+  | { katz: { base: number; hops: number } }
+  | 'in-degrees'
+  | 'out-degrees';
+
+export interface Terms {
+  text: string;
+  /** The vertices' names, one a line; none if they are numbers. */
+  names: string | null;
+  vertices: number;
+  edges: number;
+  undirected: boolean;
+  program: Program;
+  shown: 'counts' | 'vertices' | { 'at-least': number };
+  for_me: boolean;
+  minimum: number;
+  closes: number | null;
+}
+
+const askedShape = record({ id: text, committee: text, draft: opaque, named_elsewhere: flag });
+
+/** What was asked, with one secret for each person who was invited. */
+export interface Done {
+  id: string;
+  committee: string;
+  seeds: string[];
+  /** Whether everybody who contributes needs the file of names. */
+  namesNeeded: boolean;
+}
+
+/**
+ * Drafts a question, keeps the key that closes it, and hands it to all servers. `people` is how
+ * many links are made; none if whoever has the link may contribute.
+ */
+export async function ask(
+  found: Found,
+  terms: Terms,
+  people: number | null,
+  signal: AbortSignal,
+): Promise<Done> {
+  const invited = Array.from({ length: people ?? 0 }, () => DeviceKey.generate());
+  const creator = DeviceKey.generate();
+  const keys = people === null ? null : invited.map((key) => key.publicKey());
+  const asking = JSON.stringify({ ...terms, invited: keys });
+  const asked = askedShape(JSON.parse(askGraph(found.raw, asking, creator)));
+  // The key that closes it, and opens what is for who asked, is kept before anybody hears of it.
+  keepCreator(localStorage, asked.id, creator);
+  await Promise.all(
+    found.members.map((member) => patiently(() => member.create(asked.draft), systemClock, signal)),
+  );
+  const seeds = invited.map((key) => key.invitation());
+  return { id: asked.id, committee: asked.committee, seeds, namesNeeded: asked.named_elsewhere };
+}
+
+/** Names as they stand in a list that somebody typed: one a line, or between commas. */
+export function namesIn(typed: string): string[] {
+  return typed
+    .split(/[\n,]/)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
