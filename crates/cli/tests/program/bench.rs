@@ -63,8 +63,7 @@ fn an_epoch_is_measured_with_everybody_taking_part() {
 fn a_broadcast_is_measured_phase_by_phase_with_either_engine() {
     let (rows, width) = (60, 64 + 16);
     for (engine, rounds) in [("clarion", 14), ("ruffle", 8)] {
-        let phases =
-            measure(&["broadcast", "--engine", engine, "--rows", "60", "--width", "64"]);
+        let phases = measure(&["broadcast", "--engine", engine, "--rows", "60", "--width", "64"]);
         let names: Vec<&str> =
             phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
         assert_eq!(names, ["take-in", "seal-and-mix", "open", "epoch"]);

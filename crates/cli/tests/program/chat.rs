@@ -116,7 +116,16 @@ impl Drop for Person {
 fn room(site: &Path) -> (String, String) {
     let site = site.to_str().expect("temporary paths are text");
     let create = ["room", "create", "Letters", "--messages", "--seconds", "1", "--minimum", "1"];
-    let more = ["--engine", "clarion", "--without-crowd", "--capacity", "12", "--data-dir", site, "--json"];
+    let more = [
+        "--engine",
+        "clarion",
+        "--without-crowd",
+        "--capacity",
+        "12",
+        "--data-dir",
+        site,
+        "--json",
+    ];
     let room = json(&[&create[..], &more].concat()).remove(0);
     assert_eq!(room["descriptor"]["admission"], "messages");
     assert_eq!(room["descriptor"]["retention_days"], 1);
