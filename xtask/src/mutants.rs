@@ -55,7 +55,7 @@ const TESTED: &[Tested] = &[
     Tested {
         name: "check words answered whatever their digest",
         package: "ostrakon-additive",
-        test: "secrets_redrawn",
+        test: "false_u_before_its_digest",
         edits: &[Edit {
             file: "crates/additive/src/three/checks.rs",
             from: "        if digest.body[..] != words.digest().0 {",
