@@ -53,6 +53,36 @@ const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "check words answered whatever their digest",
+        package: "ostrakon-additive",
+        test: "false_u_before_its_digest",
+        edits: &[Edit {
+            file: "crates/additive/src/three/checks.rs",
+            from: "        if digest.body[..] != words.digest().0 {",
+            to: "        if digest.body.is_empty() && words.digest().0 != [0; 32] {",
+        }],
+    },
+    Tested {
+        name: "a row at the own address that somebody else wrote",
+        package: "ostrakon-messaging",
+        test: "copies::",
+        edits: &[Edit {
+            file: "crates/messaging/src/talk.rs",
+            from: "        if own_rows > usize::from(wrote) {",
+            to: "        if own_rows > 2 {",
+        }],
+    },
+    Tested {
+        name: "a conversation goes on before a board was read",
+        package: "ostrakon-messaging",
+        test: "copies::",
+        edits: &[Edit {
+            file: "crates/messaging/src/rounds.rs",
+            from: "            Turn::Channel(_) if !self.looked => None,",
+            to: "            Turn::Channel(_) if self.width == 0 => None,",
+        }],
+    },
+    Tested {
         name: "a statement without the trail",
         package: "ostrakon-onepass",
         test: "a_step_after_the_same_tables_and_another_course_is_refused",

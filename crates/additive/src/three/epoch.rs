@@ -1,7 +1,7 @@
 //! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
 
 use futures::future::{Either, pending, select, try_join, try_join3};
-use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, Transcript};
 use ostrakon_kernels::zeroed_table;
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, wire};
 use ostrakon_threeparty::marks::epoch_mark;

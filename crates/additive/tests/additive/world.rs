@@ -164,8 +164,11 @@ impl Deployment {
         self.world.run(network, |party| {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
             let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
-            async move { registration::agree(&party, spec, &key, slots, HashMap::new(), marks).await }
-                .boxed_local()
+            async move {
+                let looked = HashMap::new();
+                registration::agree(&party, spec, &key, slots, looked, marks).await
+            }
+            .boxed_local()
         })
     }
 

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::{edge, secret};
 
-/// How what is kept is written ([`state::seal`]): a client, and as JSON what its user is to be told.
+/// How what is kept is written ([`state::seal`]): a client, and as JSON what is to be told.
 const FORM: u8 = 4;
 
 /// What the file of a room holds.

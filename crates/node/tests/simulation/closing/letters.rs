@@ -223,7 +223,7 @@ fn every_message_arrives_once_while_servers_die_and_come_back() {
 /// with these pairs.
 fn observed(pairs: Vec<(usize, usize)>) -> (Digest, Digest, Vec<Vec<Vec<usize>>>) {
     let mut crowd = Crowd::new(21, pairs);
-    for round in 0..9 {
+    for round in 0..14 {
         (0..crowd.devices.len()).filter(|who| who % 3 != round % 3).for_each(|who| crowd.say(who));
         crowd.run(u64::from(SECONDS) * 1000);
     }
@@ -255,7 +255,7 @@ fn who_talks_to_whom_changes_nothing_that_servers_have() {
         let (other_trace, other_shape, other_boards) = observed(vec![(0, 3), (2, 1)]);
         assert_eq!(shape, other_shape, "the same lines carry the same lengths at the same times");
         assert_eq!(boards, other_boards, "and the servers keep as much");
-        assert!(boards.iter().all(|board| board.len() >= 6 && *board == boards[0]));
+        assert!(boards.iter().all(|board| board.len() >= 8 && *board == boards[0]));
         assert_ne!(trace, other_trace, "but not the same contents");
     });
 }
