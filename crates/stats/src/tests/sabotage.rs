@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ostrakon_authbits::{Abort, Kind, Refused};
+use ostrakon_authbits::{Abort, Kind, Refused, Unprepared};
 use ostrakon_party::{PartyId, Step};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
@@ -55,7 +55,8 @@ impl Course {
             Failed::Dispute(a, b) => {
                 assert!(corrupt.contains(a) || corrupt.contains(b), "{case}: {failed}");
             }
-            Failed::Computation(Refused::Aborted(abort)) => match abort {
+            Failed::Preparation(Unprepared::Aborted(abort))
+            | Failed::Computation(Refused::Aborted(abort)) => match abort {
                 Abort::Length(party)
                 | Abort::Malformed(party)
                 | Abort::Trees(party)
