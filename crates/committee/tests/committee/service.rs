@@ -188,12 +188,8 @@ async fn members_that_start_again_at_any_stage_come_to_the_same_result() {
                 plain.hold();
                 world.close(&draft).await;
                 plain.waits_for(1).await;
-                let before = plain.sessions();
                 world.restart(1).await;
                 plain.release();
-                plain.waits_for(before.len() + 2).await;
-                let after = &plain.sessions()[before.len()..];
-                assert!(after.iter().all(|s| !before.contains(s)), "strangers to the first");
             }
             _ => {
                 world.close(&draft).await;

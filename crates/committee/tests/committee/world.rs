@@ -71,25 +71,18 @@ fn entropy(out: &mut [u8]) {
 #[derive(Clone)]
 pub struct Plain {
     begun: Arc<AtomicUsize>,
-    sessions: Arc<Mutex<Vec<SessionId>>>,
     gate: Arc<watch::Sender<bool>>,
 }
 
 impl Default for Plain {
     fn default() -> Self {
-        let gate = Arc::new(watch::Sender::new(true));
-        Self { begun: Arc::default(), sessions: Arc::default(), gate }
+        Self { begun: Arc::default(), gate: Arc::new(watch::Sender::new(true)) }
     }
 }
 
 impl Plain {
     pub fn begun(&self) -> usize {
         self.begun.load(Ordering::SeqCst)
-    }
-
-    /// The sessions of all attempts at all members, in the order in which they were begun.
-    pub fn sessions(&self) -> Vec<SessionId> {
-        self.sessions.lock().unwrap().clone()
     }
 
     /// Attempts wait before they say anything.
@@ -138,7 +131,6 @@ impl Job for Plain {
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
-            self.sessions.lock().unwrap().push(run.party.roster.session);
             self.begun.fetch_add(1, Ordering::SeqCst);
             self.gate.subscribe().wait_for(|open| *open).await.expect("the gate is there");
             let sum: u64 =

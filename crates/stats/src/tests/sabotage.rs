@@ -137,7 +137,7 @@ fn sweep(seed: u64, parties: usize, corrupt: &[u8], every: usize) {
     let mut found = 0;
     let mut all_ways = |corrupt: &[PartyId], target: &Target, n: usize| {
         for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
-            if (i + n) % every == 0 {
+            if (i + n).is_multiple_of(every) {
                 found += course.sabotage(corrupt, target, mutation, &replay);
             }
         }
