@@ -12,7 +12,8 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   const committee = await startCommittee();
   try {
     const creator = await Visitor.arrive(browser, DESKTOP);
-    await creator.open(`${committee.origin}/#/ask`);
+    // What is at the address of a committee is what one can ask it.
+    await creator.open(`${committee.origin}/`);
     const { page } = creator;
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
     await page.getByRole('alert').getByText('Write what you ask').waitFor();

@@ -18,6 +18,7 @@ export async function startCommittee() {
   const base = await freePorts();
   const home = path.join(data, 'site');
   const options = ['--data-dir', home, '--base-port', `${base}`, '--web', files];
+  options.push('--fewest-reports', '3');
   const child = spawn(program(), ['committee', 'up', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -28,7 +28,14 @@ const CALLEE = '(?<callee>[A-Za-z0-9_-]{64})';
 
 /** The first one that matches counts; the last one matches everything. */
 export const ROUTES: readonly [...Route[], Route] = [
-  { pattern: /^(#\/?)?$/, load: () => import('../areas/start/Page.svelte') },
+  {
+    pattern: /^(#\/?)?$/,
+    // Members of a committee answer for `/` with this word; rooms are elsewhere.
+    load: () =>
+      location.search === '?committee'
+        ? import('../areas/ask/Page.svelte')
+        : import('../areas/start/Page.svelte'),
+  },
   {
     pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`),
     load: () => import('../areas/room/Page.svelte'),

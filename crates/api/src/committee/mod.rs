@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use ostrakon_committee::{Announced, PIECE_BYTES, Refused, Service, Uploaded, View};
@@ -47,9 +48,20 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
         .merge(web::files(files.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(service)
+        .layer(middleware::from_fn(front))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
         .layer(cors())
+}
+
+/// The page shows at `/` what can be asked of a committee, if the address says that it is one: what
+/// stands behind `#`, as in links, stays there.
+async fn front(request: Request, next: Next) -> Response {
+    let uri = request.uri();
+    if request.method() == Method::GET && uri.path() == "/" && uri.query().is_none() {
+        return Redirect::temporary("/?committee").into_response();
+    }
+    next.run(request).await
 }
 
 /// Names the members that a member is not connected with.

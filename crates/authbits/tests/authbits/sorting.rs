@@ -45,12 +45,11 @@ fn median_by_sorting(count: usize, width: usize) -> Circuit {
         .collect();
     for (low, high) in comparators(count) {
         let swap = select::less(&mut builder, &values[high], &values[low]);
-        for digit in 0..width {
-            let (a, b) = (values[low][digit], values[high][digit]);
-            let differ = builder.xor(a, b);
+        let (below, above) = values.split_at_mut(high);
+        for (a, b) in below[low].iter_mut().zip(&mut above[0]) {
+            let differ = builder.xor(*a, *b);
             let change = builder.and(differ, swap);
-            values[low][digit] = builder.xor(a, change);
-            values[high][digit] = builder.xor(b, change);
+            (*a, *b) = (builder.xor(*a, change), builder.xor(*b, change));
         }
     }
     values[(count - 1) / 2].iter().for_each(|wire| builder.open(*wire));

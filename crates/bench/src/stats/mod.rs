@@ -63,8 +63,8 @@ pub struct Measurement {
     pub seconds: f64,
     /// The phases of the run that took as long, each at its slowest server.
     pub phases: Phases,
-    /// Bytes of message bodies that each server sends for the preparation of triples, and rounds
-    /// apart: as many as the formulas say.
+    /// Bytes of message bodies that each server sends for the preparation of triples: as many as
+    /// the formulas say.
     pub offline_bytes: u64,
     /// The same of everything else.
     pub online_bytes: u64,

@@ -87,7 +87,7 @@ fn show(table: &Table, drawn: &[&Operator], bound: Option<f64>, json: bool) -> R
         let id = if id == name { String::new() } else { format!(" ({id})") };
         output::line(&format!("{name}{id}, weight {weight}"))?;
     }
-    output::line(&format!("no member is honest with at most 2^{bound:.1}"))?;
+    output::line(&format!("the probability that none of them is honest is at most 2^{bound:.1}"))?;
     eprintln!("They found it: each runs `ostrakon committee init`, one of them `committee found`.");
     Ok(())
 }

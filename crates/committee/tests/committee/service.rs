@@ -133,6 +133,39 @@ async fn drafts_that_cannot_be_computed_are_refused_with_the_reason() {
     world.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_asks_but_those_whom_the_operator_knows() {
+    let world = World::start(2, Plain::default()).await;
+    let stranger = key(51);
+    let draft = world.draft(|draft| draft.creator = stranger.verifying_key()).draft;
+    let refused = world.members[0].create(draft.sign(&stranger)).await;
+    assert!(matches!(refused, Err(Refused::Forbidden(_))), "{refused:?}");
+    world.stop().await;
+}
+
+/// A member that is killed again and again does not keep the others busy for ever; and what it says
+/// of the end is its own word, which the others do not repeat.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_computation_is_begun_sixteen_times_at_most() {
+    let plain = Plain::default();
+    let mut world = World::start(3, plain.clone()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=3 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    plain.hold();
+    world.close(&draft).await;
+    plain.waits_for(1).await;
+    world.restart_after(1, "UPDATE computations SET generation = 16").await;
+    let why = world.stopped(&id, usize::MAX).await;
+    assert_eq!(why[1], "it was begun 16 times and came to no end");
+    assert_eq!((&why[0][..], &why[2][..]), ("m1 has stopped", "m1 has stopped"));
+    plain.release();
+    world.stop().await;
+}
+
 /// Stopped and started again at every stage, a member knows what it has said and finishes.
 #[tokio::test(flavor = "multi_thread")]
 async fn members_that_start_again_at_any_stage_come_to_the_same_result() {

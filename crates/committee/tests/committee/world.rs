@@ -393,7 +393,7 @@ impl World {
             signing: signing(),
             party: Party::new(id, self.roster(), Arc::new(signing()), channel),
             jobs: (self.jobs)(member),
-            creators: None,
+            creators: Some(vec![key(50).verifying_key()]),
             store: Store::open(&self.home.path().join(format!("{member}.db"))).await.unwrap(),
             peers: Arc::new(Seen { by: member, directory: self.directory.clone() }),
             clock: now,

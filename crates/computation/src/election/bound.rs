@@ -43,7 +43,10 @@ pub enum TooWeak {
         enough: Option<usize>,
     },
     /// There are not so many operators.
-    #[error("{asked} members of different families are asked for, and there are {there}")]
+    #[error(
+        "{asked} members of different families are asked for, and there are {there}: take a larger \
+         table or a smaller committee"
+    )]
     Families {
         /// Families with a weight.
         there: usize,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ostrakon_authbits::{Abort, Kind, Refused};
+use ostrakon_authbits::{Abort, Kind, Refused, Unprepared};
 use ostrakon_party::{PartyId, Step};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
@@ -55,7 +55,8 @@ impl Course {
             Failed::Dispute(a, b) => {
                 assert!(corrupt.contains(a) || corrupt.contains(b), "{case}: {failed}");
             }
-            Failed::Computation(Refused::Aborted(abort)) => match abort {
+            Failed::Preparation(Unprepared::Aborted(abort))
+            | Failed::Computation(Refused::Aborted(abort)) => match abort {
                 Abort::Length(party)
                 | Abort::Malformed(party)
                 | Abort::Trees(party)
@@ -136,7 +137,7 @@ fn sweep(seed: u64, parties: usize, corrupt: &[u8], every: usize) {
     let mut found = 0;
     let mut all_ways = |corrupt: &[PartyId], target: &Target, n: usize| {
         for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
-            if (i + n) % every == 0 {
+            if (i + n).is_multiple_of(every) {
                 found += course.sabotage(corrupt, target, mutation, &replay);
             }
         }

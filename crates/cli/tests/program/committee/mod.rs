@@ -99,10 +99,7 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
         .map(|link| link.as_str().unwrap())
         .collect();
     wrong_input_is_named_and_loses_nothing(&person, link, &invitations);
-    let few = ["--question", "You?", "--minimum", "2"];
-    let few = [&["stats", "create", "--server", &members.origin][..], &few].concat();
-    let refused = person.complaint(&few, 1);
-    assert!(refused.contains("nothing of fewer than 3 reports"), "{refused}");
+    a_question_about_too_few_is_refused(&person, &members.origin);
 
     for (invitation, number) in invitations.iter().zip(["10", "90", "30"]) {
         // A member is killed between the reports; `up` starts it again.
@@ -153,6 +150,13 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
     let text = std::fs::read_to_string(archive).unwrap();
     std::fs::write(archive, text.replacen("\"minimum\":3", "\"minimum\":2", 1)).unwrap();
     person.complaint(&["stats", "verify", archive], 3);
+}
+
+fn a_question_about_too_few_is_refused(person: &Person<'_>, origin: &str) {
+    let few = ["--question", "You?", "--minimum", "2"];
+    let few = [&["stats", "create", "--server", origin][..], &few].concat();
+    let refused = person.complaint(&few, 1);
+    assert!(refused.contains("nothing of fewer than 3 reports"), "{refused}");
 }
 
 fn wrong_input_is_named_and_loses_nothing(person: &Person<'_>, link: &str, invitations: &[&str]) {
