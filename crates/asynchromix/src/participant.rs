@@ -305,6 +305,12 @@ impl Participant {
         self.seen.as_ref()
     }
 
+    /// Of how many places it holds mask shares: what grows if a server may tell of many.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.attempt.as_ref().map_or(0, |attempt| attempt.masks.len())
+    }
+
     /// Whether its row is shown to be in the epoch under way.
     #[must_use]
     pub fn is_in(&self) -> bool {

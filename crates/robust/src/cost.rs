@@ -62,7 +62,9 @@ mod tests {
     use ostrakon_party::PartyId;
 
     use super::*;
+    use crate::client::to_elements;
     use crate::opening::Mode;
+    use crate::program::butterfly;
 
     fn committee(corrupt: usize) -> Committee {
         let members: Vec<_> = (0..=3 * corrupt as u8).map(PartyId).collect();
@@ -91,5 +93,26 @@ mod tests {
             let total: usize = phases.iter().map(|phase| elements(phase, &committee, 0)).sum();
             assert_eq!(1000 * total / count, triple_thousandths(&committee));
         }
+    }
+
+    /// Bytes that a member sends for each of k messages of ℓ = 32 bytes, beside the paper's limits
+    /// for many members: 12 ℓ, and 6 ℓ log² k.
+    #[test]
+    fn mixes_cost_less_than_the_papers_limits() {
+        let committee = committee(33);
+        let (length, k) = (32, 4096);
+        let columns = to_elements(&vec![0; length]).len();
+        let open = |count| {
+            let phase = Phase::Open { count, mode: Mode::Robust };
+            8 * elements(&phase, &committee, 0)
+        };
+        // 2·(N − 1)/(t + 1) < 6 elements for each that is opened.
+        let powermix = open(k * (1 + columns)) / k;
+        assert!(powermix > 5 * 48 && powermix < 6 * 48 && powermix < 12 * length, "{powermix}");
+        let layers = butterfly::iterations(k) * k.ilog2() as usize;
+        let network = layers * open(k / 2 * columns) / k;
+        let squared = (k.ilog2() * k.ilog2()) as usize;
+        // Half as many openings a layer as the paper's switches take, one iteration more.
+        assert!(network < 6 * length * squared && 2 * network > 6 * length * squared, "{network}");
     }
 }

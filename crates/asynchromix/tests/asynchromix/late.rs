@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ostrakon_agreement::dag;
 use ostrakon_asynchromix::message::{Message, ToClient, ToServer};
 use ostrakon_asynchromix::service::Told;
-use ostrakon_asynchromix::{Key, Participant};
+use ostrakon_asynchromix::state::State;
+use ostrakon_asynchromix::{Disk, Key, Participant};
 use ostrakon_crypto::Transcript;
 use ostrakon_crypto::sealed::seal;
+use ostrakon_party::wire;
 
 use crate::world::{End, Role, SHAPE, World, id, room};
 
@@ -42,13 +45,20 @@ fn masks_of_an_epoch_that_is_over() {
         }
         Some(bytes.to_vec())
     });
+    world.run(900, |world| world.participants[0].awaited().is_some());
+    let handed = world.participants[0].kept();
     world.all_said();
     assert!(said.contains(&"line 0".to_owned()));
-    let kept = world.participants[0].kept();
+    // The moment after the entry, when the device has asked for no other place yet: the same life
+    // of it, and a later one.
     let room = Arc::clone(&world.room);
+    let mut after = Participant::restore(Arc::clone(&room), &handed, world.draw.secret()).unwrap();
+    let first = world.board().remove(0);
+    assert!(after.entry(&Arc::new(first)).is_some() && after.epoch().is_none());
+    let kept = after.kept();
+    assert_eq!(kept.next, 1);
     let again = Participant::restore(room, &kept, world.draw.secret()).unwrap();
-    // The same device, and the device after a start.
-    for mut participant in [world.participants.swap_remove(0), again] {
+    for mut participant in [after, again] {
         let mut rows = BTreeSet::new();
         for _ in 0..3 {
             for (server, bytes) in held.borrow().iter() {
@@ -64,6 +74,7 @@ fn masks_of_an_epoch_that_is_over() {
         }
         let of_first = rows.iter().filter(|(epoch, _)| *epoch == 0).count();
         assert_eq!(of_first, 0, "it has a second row");
+        assert_ne!(participant.epoch(), Some(0), "it asks for a second place");
     }
 }
 
@@ -92,71 +103,112 @@ fn masks_of_many_places() {
         world.run(900, |world| world.participants[participant].epoch().is_some());
         let request = world.participants[participant].wants().into_iter().next().unwrap();
         let ToServer::Request(request) = request else { panic!("{request:?}") };
-        for slot in 0..5 {
+        // Slot and batch are the liar's choice: there are many.
+        for number in 0..40 {
+            let (slot, batch) = (number % 16, number / 16);
             let mut about = Transcript::new("ostrakon/v1/asynchromix/about mask shares");
             about.field(&room.digest().0).number(2).number(request.epoch);
-            about.number(slot).number(0);
+            about.number(slot).number(batch);
             let shares = vec![0; 8 * (room.width() + 2)];
             let context = "ostrakon/v1/asynchromix/mask shares";
-            let sealed = seal(context, &mut about, &request.exchange, &shares, [slot as u8; 32]);
+            let fresh = [number as u8; 32];
+            let sealed = seal(context, &mut about, &request.exchange, &shares, fresh);
             let slot = u32::try_from(slot).unwrap();
-            flood.push(ToClient::Masks { epoch: request.epoch, slot, batch: 0, sealed }.encode());
+            flood.push(ToClient::Masks { epoch: request.epoch, slot, batch, sealed }.encode());
         }
         for bytes in flood {
             let (messages, _) = world.participants[participant].receive(id(2), &bytes);
             world.say(participant, messages);
             told += 1;
         }
+        // What it holds of places does not grow with what one server tells.
+        assert!(world.participants[participant].places() <= world.room.servers());
     }
-    assert_eq!(told, 40);
+    assert_eq!(told, 320);
     world.all_said();
     assert_eq!(world.messages(), said);
 }
 
-/// A server whose shares were finished, and that comes back after the others have dropped how the
-/// batch became ready, has them: with another one dead they are needed.
+/// A server whose shares are finished is cut off just when the others have ordered that the batch
+/// is ready, and goes on from a checkpoint past that: it has them, and with another one dead they
+/// are needed.
 #[test]
 fn shares_of_a_batch_that_became_ready_unseen() {
-    for seed in 0..6 {
-        let mut world = shallow(40 + seed);
+    let mut unseen = 0;
+    for seed in 40..48 {
+        let mut world = shallow(seed);
         let cut = Rc::new(Cell::new(false));
         let is_cut = Rc::clone(&cut);
         world.meddle = Box::new(move |from, to, bytes| {
             let lost = is_cut.get() && (to == End::Server(2) || from == End::Server(2));
             (!lost).then(|| bytes.to_vec())
         });
-        let prepared = |told: &Told| matches!(told, Told::Prepared(..));
-        world.run(900, |world| world.told[2].iter().filter(|told| prepared(told)).count() > 1);
-        // What it said has left; it hears nothing until there are new checkpoints.
-        world.pass(1);
+        // The second batch: the first one's epoch brings the others past a checkpoint.
+        let ready = |world: &World, i: usize| {
+            world.told[i].iter().filter(|told| matches!(told, Told::Ready(_))).count() > 1
+        };
+        world.watch(400, |world| ready(world, 0));
+        let prepared = world.told[2].iter().filter(|told| matches!(told, Told::Prepared(..)));
+        if ready(&world, 2) || prepared.count() < 2 {
+            continue;
+        }
         cut.set(true);
         let commits = world.services[0].as_ref().unwrap().commits();
-        for _ in 0..200 {
+        lines(&mut world, 8);
+        world.run(2500, |world| {
             let service = world.services[0].as_ref().unwrap();
-            if service.commits() > commits + 8 {
-                break;
-            }
-            world.join(Some("more"));
-            world.pass(6);
-        }
+            service.state().entries > 0 && service.commits() > commits + 12
+        });
         world.forget_clients();
         cut.set(false);
         world.run(900, |world| {
             let at = |i: usize| world.services[i].as_ref().unwrap();
             at(2).runs() && at(2).state().entries >= at(0).state().entries
         });
+        unseen += usize::from(!ready(&world, 2));
         world.roles[1] = Role::Dead;
-        let ready = |world: &World| {
-            let state = world.services[0].as_ref().unwrap().state().clone();
-            state.stock.ready() + state.epochs.len()
-        };
-        if ready(&world) == 0 {
-            continue;
-        }
         let before = world.entries();
         lines(&mut world, 8);
         world.run(2500, |world| world.entries() > before);
     }
+    assert!(unseen > 0, "every server saw every batch become ready");
+}
+
+/// What a server has written down of a batch that the checkpoint on its disk does not know yet.
+fn unknown(disk: &Disk) -> Option<u64> {
+    let checkpoint = disk.0.get(&Key::Ledger(dag::Key::Checkpoint))?;
+    let checkpoint: dag::SignedCheckpoint = wire::decode(checkpoint).ok()?;
+    let state = disk.0.get(&Key::State(checkpoint.agreed.commits))?;
+    let state: State = wire::decode(state).ok()?;
+    let held = disk.0.keys().filter_map(|key| match key {
+        Key::Stock(number) => Some(*number),
+        _ => None,
+    });
+    held.filter(|number| !state.stock.has_begun(*number)).last()
+}
+
+/// A server that starts goes on from the checkpoint on its disk; shares of a batch that was begun
+/// since are as good as any.
+#[test]
+fn shares_of_a_batch_that_the_checkpoint_does_not_know() {
+    let mut world = World::with(4, 37, SHAPE, 24);
+    let mut found = None;
+    for _ in 0..6 {
+        lines(&mut world, 8);
+        world.watch(900, |world| {
+            found = unknown(&world.disks[2]);
+            found.is_some() || world.participants.iter().all(Participant::is_done)
+        });
+        if found.is_some() {
+            break;
+        }
+        world.forget_clients();
+    }
+    let number = found.expect("batches are begun between checkpoints");
+    world.kill(2);
+    world.restart(2);
+    assert!(world.disks[2].0.contains_key(&Key::Stock(number)), "the shares are gone");
+    world.all_said();
 }
 
 /// The one honest server that signed an entry goes on from a checkpoint past it: it still has the

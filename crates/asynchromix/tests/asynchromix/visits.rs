@@ -190,6 +190,43 @@ fn row_leaves_after_it_is_kept() {
     assert!(ask.messages.iter().any(|m| matches!(m, ToServer::Submit { .. })));
 }
 
+/// One of four servers is dead: as many rounds come as were prepared, and not one more. Then every
+/// device knows that the room waits, keeps its message, and says it when the server is back.
+#[test]
+fn four_servers_with_one_dead_give_the_rounds_that_they_promised() {
+    let mut world = World::new(4, 13);
+    world.stock(2);
+    world.pass(60);
+    let mut watching = Device::watching(&world);
+    watching.visit(&mut world, &mut honestly);
+    let here = watching.visitor.here();
+    assert!(here.prepares && here.collecting.is_some());
+    let promised = 1 + u64::from(here.ready);
+    assert_eq!(promised, 3, "one that collects, and two batches");
+    world.kill(2);
+    for round in 0..promised {
+        let mut all = devices(&mut world, &lines(6));
+        until(&mut world, &mut all, &mut honestly, |_, all| all.iter().all(Device::said));
+        assert_eq!(world.entries(), round + 1);
+    }
+    let more = lines(6);
+    let mut all = devices(&mut world, &more);
+    for _ in 0..200 {
+        world.pass(1);
+        all.iter_mut().for_each(|device| device.visit(&mut world, &mut honestly));
+    }
+    assert_eq!(world.entries(), promised);
+    for device in &all {
+        let here = device.visitor.here();
+        assert!(here.collecting.is_none() && here.ready == 0 && !here.prepares, "{here:?}");
+        assert_eq!(here.silent, [id(2)]);
+        assert!(device.visitor.participant().unwrap().message().is_some() && !device.said());
+    }
+    world.restart(2);
+    until(&mut world, &mut all, &mut honestly, |_, all| all.iter().all(Device::said));
+    assert!(all[0].visitor.here().prepares);
+}
+
 /// t servers answer with whatever they like: false standings, entries and signatures, somebody
 /// else's answers, bytes that are none.
 #[test]

@@ -363,15 +363,38 @@ impl World {
                     panic!("seed {seed}: not done after {ticks} ticks\n{}", self.describe());
                 }
                 ticked += 1;
-                let late = std::mem::take(&mut self.late);
-                self.pool.extend(late);
-                self.tick();
+                self.time_passes();
             }
-            if !self.pool.is_empty() {
-                let at = self.draw.below(self.pool.len());
-                let flight = self.pool.swap_remove(at);
-                self.deliver(flight);
+            self.next();
+        }
+    }
+
+    /// Runs until `done`, which looks after every delivery.
+    pub fn watch(&mut self, ticks: usize, mut done: impl FnMut(&World) -> bool) {
+        for _ in 0..ticks {
+            while !self.pool.is_empty() && !self.draw.once_in(self.tick_once_in) {
+                if done(self) {
+                    return;
+                }
+                self.next();
             }
+            self.time_passes();
+        }
+        panic!("seed {}: not done after {ticks} ticks\n{}", self.seed, self.describe());
+    }
+
+    fn time_passes(&mut self) {
+        let late = std::mem::take(&mut self.late);
+        self.pool.extend(late);
+        self.tick();
+    }
+
+    /// Delivers a drawn message.
+    fn next(&mut self) {
+        if !self.pool.is_empty() {
+            let at = self.draw.below(self.pool.len());
+            let flight = self.pool.swap_remove(at);
+            self.deliver(flight);
         }
     }
 

@@ -7,7 +7,8 @@ use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_mixer::{Links, Peers};
 use ostrakon_net::Identity;
 
-use crate::world::{Devices, World, copy, identity, standing, stocked, wait};
+use crate::turncoat::{Turncoat, Will};
+use crate::world::{Devices, World, copy, id, identity, standing, stocked, wait};
 
 fn lines(of: &str, count: usize) -> Vec<String> {
     (0..count).map(|i| format!("{of} {i}")).collect()
@@ -18,19 +19,24 @@ fn under_way(devices: &Devices) -> bool {
     devices.visitors.iter().any(|v| v.participant().is_some_and(|p| p.is_in()))
 }
 
+/// t servers are killed when a row is in; then one of them comes back.
 #[tokio::test]
-async fn a_killed_server_costs_nobody_its_line_and_returns() {
-    let mut world = World::new(4);
-    stocked(&world).await;
-    let said = lines("killed", 7);
-    let mut devices = Devices::saying(&world, &said, 1);
-    devices.until(&world, "in", under_way).await;
-    world.kill(2);
-    devices.until(&world, "said", Devices::all_said).await;
-    assert_eq!(devices.read(), said);
-    world.start(2, false);
-    let entries = standing(&world, 0).await.entries;
-    wait(&world, "return", 2, |s| s.runs && s.entries >= entries).await;
+async fn killed_servers_cost_nobody_its_line_and_return() {
+    let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
+    for n in if nightly { &[4, 5, 7, 10][..] } else { &[4] } {
+        let mut world = World::new(*n);
+        stocked(&world).await;
+        let said = lines("killed", n + 3);
+        let mut devices = Devices::saying(&world, &said, 1);
+        devices.until(&world, "in", under_way).await;
+        let killed = 2..2 + world.room.trust().corrupt();
+        killed.for_each(|i| world.kill(i));
+        devices.until(&world, "said", Devices::all_said).await;
+        assert_eq!(devices.read(), said);
+        world.start(2, false);
+        let entries = standing(&world, 0).await.entries;
+        wait(&world, "return", 2, |s| s.runs && s.entries >= entries).await;
+    }
 }
 
 /// As SIGSTOP does: its sockets stay open, and nothing is read or said.
@@ -97,6 +103,40 @@ async fn a_server_that_speaks_garbage_costs_nobody_its_line() {
     devices.until(&world, "said", Devices::all_said).await;
     hostile.abort();
     assert_eq!(devices.read(), said);
+}
+
+/// A server that was honest until there was stock, with the state that it had then.
+async fn turned(will: Will, seed: u8) -> World {
+    let mut world = World::new(4);
+    stocked(&world).await;
+    let said = lines("turned", 7);
+    let mut devices = Devices::saying(&world, &said, seed);
+    devices.until(&world, "in", under_way).await;
+    world.kill(1);
+    let turncoat = Turncoat::start(&world, 1, will).await;
+    devices.until(&world, "said", Devices::all_said).await;
+    assert_eq!(devices.read(), said);
+    // Another round, all of it with the turncoat.
+    let more = lines("more", 7);
+    let mut devices = Devices::saying(&world, &more, seed + 1);
+    devices.until(&world, "more", Devices::all_said).await;
+    drop(turncoat);
+    world
+}
+
+#[tokio::test]
+async fn a_server_that_says_two_things_costs_nobody_its_line() {
+    let world = turned(Will::Equivocates, 60).await;
+    let faults = world.faults.lock().unwrap();
+    assert!(faults.iter().all(|(_, of, _)| *of == id(1)), "{faults:?}");
+    let proven = ["two blocks in one place", "two votes in one place", "wrong shares"];
+    assert!(faults.iter().any(|(_, _, what)| proven.contains(what)), "{faults:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_always_late_costs_nobody_its_line() {
+    let world = turned(Will::Delays, 70).await;
+    assert!(world.faults.lock().unwrap().is_empty(), "to be late is no fault");
 }
 
 /// An old copy is put back: by command the server takes part again as one that remembers nothing,

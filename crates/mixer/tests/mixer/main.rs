@@ -3,4 +3,5 @@
 
 mod hostile;
 mod links;
+mod turncoat;
 mod world;

@@ -2,18 +2,19 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ostrakon_asynchromix::board::Outcome;
 use ostrakon_asynchromix::participant::{Kept, News};
+use ostrakon_asynchromix::service::Told;
 use ostrakon_asynchromix::visit::Standing;
 use ostrakon_asynchromix::{Room, Shape, Visitor};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
-use ostrakon_mixer::{Config, Runner, Visits};
+use ostrakon_mixer::{Config, Report, Runner, Visits};
 use ostrakon_party::PartyId;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -40,6 +41,8 @@ pub struct World {
     pub servers: Vec<Option<Server>>,
     /// Whom devices wait for in vain, beside the others.
     pub frozen: Cell<Option<usize>>,
+    /// Who says what of whom.
+    pub faults: Arc<Mutex<Vec<(usize, PartyId, &'static str)>>>,
 }
 
 pub fn identity(i: usize) -> Secret {
@@ -54,7 +57,8 @@ impl World {
     pub fn new(n: usize) -> World {
         let key = |i| SigningKey::from_seed(identity(i).expose()).verifying_key();
         let shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 40 };
-        let room = Room::new(Digest([6; 32]), 1, (0..n).map(key).collect(), shape).unwrap();
+        let corrupt = ostrakon_mixer::demo::corrupt(n).unwrap();
+        let room = Room::new(Digest([6; 32]), corrupt, (0..n).map(key).collect(), shape).unwrap();
         let addresses = (0..n).map(|_| {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             free.local_addr().unwrap().to_string()
@@ -65,6 +69,7 @@ impl World {
             addresses: addresses.collect(),
             servers: (0..n).map(|_| None).collect(),
             frozen: Cell::new(None),
+            faults: Arc::default(),
         };
         (0..n).for_each(|i| world.start(i, false));
         world
@@ -80,6 +85,7 @@ impl World {
         let (room, own) = (Arc::clone(&self.room), addresses[i].clone());
         let (control, controls) = mpsc::unbounded_channel();
         let (tell, told) = channel();
+        let faults = Arc::clone(&self.faults);
         let thread = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -98,8 +104,13 @@ impl World {
                     runner.readmit().unwrap();
                 }
                 tell.send(visits).unwrap();
+                let note = |report| {
+                    if let Report::Told(Told::Fault(party, what)) = report {
+                        faults.lock().unwrap().push((i, party, what));
+                    }
+                };
                 tokio::select! {
-                    ended = runner.run(|_| ()) => ended.unwrap(),
+                    ended = runner.run(note) => ended.unwrap(),
                     () = controlled(controls) => {}
                 }
             });
@@ -122,7 +133,7 @@ impl World {
     }
 }
 
-async fn bind(address: &str) -> TcpListener {
+pub async fn bind(address: &str) -> TcpListener {
     loop {
         match TcpListener::bind(address).await {
             Ok(listener) => return listener,

@@ -160,27 +160,37 @@ fn identity(shape: &Shuffle, entries: &mut [Fp]) {
     }
 }
 
+/// The order in which four rows come out if t dealers choose the identity.
+fn order_of(seed: u64) -> Vec<u64> {
+    let mut world = World::new(4, 1, 1000 + seed);
+    let shape = shuffle_shape(&world, 4, 1, &[2, 2]);
+    let prepared = prepare(&mut world, &shape, identity);
+    let stock = prepared.ready.into_iter().map(|checked| {
+        let mut marks = Marks::default();
+        let purpose = ostrakon_crypto::Digest([1; 32]);
+        checked.expect("the identity is a permutation").spend(purpose, &mut marks).unwrap()
+    });
+    let stock = stock.collect();
+    let rows: Vec<Vec<Fp>> = (0..4).map(|i| vec![Fp::new(i)]).collect();
+    let (instance, programs) = with_stock(&mut world, &shape, stock, &rows, &[]);
+    let out = finish_shuffle(&mut world, &shape, instance, programs);
+    assert_eq!(sorted(out.clone()), rows);
+    out.iter().map(|row| row[0].value()).collect()
+}
+
 /// t dealers choose the identity: the one honest dealer makes the order uniform all the same.
 #[test]
 fn one_honest_dealer_makes_the_order_uniform() {
-    let runs = if nightly() { 10_000u64 } else { 120 };
+    let (runs, threads) = if nightly() { (100_000, 4) } else { (120, 1) };
     let mut counts = std::collections::BTreeMap::<Vec<u64>, u64>::new();
-    for seed in 0..runs {
-        let mut world = World::new(4, 1, 1000 + seed);
-        let shape = shuffle_shape(&world, 4, 1, &[2, 2]);
-        let prepared = prepare(&mut world, &shape, identity);
-        let stock = prepared.ready.into_iter().map(|checked| {
-            let mut marks = Marks::default();
-            let purpose = ostrakon_crypto::Digest([1; 32]);
-            checked.expect("the identity is a permutation").spend(purpose, &mut marks).unwrap()
-        });
-        let stock = stock.collect();
-        let rows: Vec<Vec<Fp>> = (0..4).map(|i| vec![Fp::new(i)]).collect();
-        let (instance, programs) = with_stock(&mut world, &shape, stock, &rows, &[]);
-        let out = finish_shuffle(&mut world, &shape, instance, programs);
-        assert_eq!(sorted(out.clone()), rows);
-        *counts.entry(out.iter().map(|row| row[0].value()).collect()).or_default() += 1;
-    }
+    std::thread::scope(|scope| {
+        let part = |first| (first..runs).step_by(threads).map(order_of).collect::<Vec<_>>();
+        let parts: Vec<_> =
+            (0..threads as u64).map(|first| scope.spawn(move || part(first))).collect();
+        for order in parts.into_iter().flat_map(|part| part.join().unwrap()) {
+            *counts.entry(order).or_default() += 1;
+        }
+    });
     let expected = runs as f64 / 24.0;
     let seen: f64 = counts.values().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
     let chi_square = seen + (24 - counts.len()) as f64 * expected;

@@ -1,0 +1,144 @@
+//! A corrupt server: real keys, disk, links and state machine, and another will.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_asynchromix::service::{Effects, Event, Service};
+use ostrakon_asynchromix::{Disk, Key, Server};
+use ostrakon_crypto::Secret;
+use ostrakon_crypto::hash::digest;
+use ostrakon_mixer::{Incoming, Journal, Links, Peers, TICK};
+use ostrakon_net::Identity;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::{interval, sleep};
+
+use crate::world::{World, bind, id, identity};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Will {
+    /// It lives twice, and each peer hears one of the two: other blocks in the same places. The
+    /// second life gives wrong shares, under the server's signature.
+    Equivocates,
+    /// What it says comes up to two seconds late, in any order.
+    Delays,
+}
+
+/// A server that has turned. It ends when this is dropped.
+pub struct Turncoat {
+    _task: JoinSet<()>,
+}
+
+struct Inside {
+    will: Will,
+    lives: Vec<(Server, Disk)>,
+    links: Arc<Links>,
+    frames: UnboundedReceiver<Incoming>,
+    world: Names,
+    said: u64,
+    late: JoinSet<()>,
+}
+
+/// Whom it talks to.
+struct Names {
+    me: usize,
+    keys: Vec<ostrakon_crypto::VerifyingKey>,
+}
+
+impl Turncoat {
+    /// Takes the place of a server that was killed.
+    pub async fn start(world: &World, me: usize, will: Will) -> Turncoat {
+        let keys = world.room.identities().as_slice().to_vec();
+        let listener: TcpListener = bind(&world.addresses[me]).await;
+        let dialled = keys.iter().copied().zip(world.addresses.iter().cloned()).skip(me + 1);
+        let longest = world.room.longest() + (2 << 20);
+        let peers = Peers { dialling: keys[..me].to_vec(), dialled: dialled.collect(), longest };
+        let own = Identity::from_seed(identity(me).expose());
+        let (links, frames) = Links::start(&own, Some(listener), peers);
+        let (_, disk) = Journal::open(&world.home(me)).unwrap();
+        let count = if will == Will::Equivocates { 2 } else { 1 };
+        let mut inside = Inside {
+            will,
+            lives: Vec::new(),
+            links: Arc::new(links),
+            frames,
+            world: Names { me, keys },
+            said: 0,
+            late: JoinSet::new(),
+        };
+        for life in 0..count {
+            let mut disk = disk.clone();
+            if life > 0 {
+                spoil(&mut disk);
+            }
+            let fresh = Secret::new(digest("test life", &[life]).0);
+            let room = Arc::clone(&world.room);
+            let (server, effects) = Server::start(room, id(me), &identity(me), &disk, fresh);
+            inside.lives.push((server, disk));
+            inside.say(usize::from(life), effects);
+        }
+        let mut task = JoinSet::new();
+        task.spawn(inside.run());
+        Turncoat { _task: task }
+    }
+}
+
+/// Every share is another one.
+fn spoil(disk: &mut Disk) {
+    for (_, bytes) in disk.0.iter_mut().filter(|(key, _)| matches!(key, Key::Stock(_))) {
+        for at in (32..bytes.len()).step_by(8) {
+            bytes[at] ^= 1;
+        }
+    }
+}
+
+impl Inside {
+    async fn run(mut self) {
+        let mut clock = interval(TICK);
+        loop {
+            tokio::select! {
+                _ = clock.tick() => self.happens(Event::Tick),
+                Some(frame) = self.frames.recv() => {
+                    let from = self.world.keys.iter().position(|key| *key == frame.from).unwrap();
+                    self.happens(Event::Server(id(from), &frame.bytes));
+                }
+            }
+            while self.late.try_join_next().is_some() {}
+        }
+    }
+
+    fn happens(&mut self, event: Event<'_>) {
+        for life in 0..self.lives.len() {
+            let effects = self.lives[life].0.handle(event);
+            self.say(life, effects);
+        }
+    }
+
+    fn say(&mut self, life: usize, effects: Effects) {
+        effects.writes.into_iter().for_each(|write| self.lives[life].1.apply(write));
+        // Both lives are taken for the server that they were before they part.
+        let runs = |(server, _): &(Server, Disk)| server.service().is_some_and(Service::runs);
+        let parted = self.lives.iter().all(runs);
+        for (to, bytes) in effects.sends {
+            let key = self.world.keys[to.index()];
+            match self.will {
+                Will::Equivocates => {
+                    let others = to.index() + usize::from(to.index() > self.world.me);
+                    if !parted || others % 2 == life {
+                        self.links.send(&key, bytes);
+                    }
+                }
+                Will::Delays => {
+                    self.said += 1;
+                    let pause = Duration::from_millis(self.said * 37 % 41 * 50);
+                    let links = Arc::clone(&self.links);
+                    self.late.spawn(async move {
+                        sleep(pause).await;
+                        links.send(&key, bytes);
+                    });
+                }
+            }
+        }
+    }
+}
