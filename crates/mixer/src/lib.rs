@@ -18,4 +18,4 @@ pub use front::Front;
 pub use journal::Journal;
 pub use links::{Incoming, Links, Peers};
 pub use runner::{Config, Report, Runner, TICK};
-pub use visits::{Health, Turned, Visits};
+pub use visits::{Health, Stands, Turned, Visits};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use ostrakon_asynchromix::service::{Effects, Event, Service, Told};
+use ostrakon_asynchromix::service::{Effects, Event, Told};
 use ostrakon_asynchromix::visit::Answer;
 use ostrakon_asynchromix::{Room, Server};
 use ostrakon_crypto::{Secret, VerifyingKey};
@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::journal::Journal;
 use crate::links::{Incoming, Links, Peers};
-use crate::visits::{Health, Reception, Visit, Visits};
+use crate::visits::{Health, Reception, Stands, Visit, Visits};
 
 /// How often the state machine is told that time passes.
 pub const TICK: Duration = Duration::from_millis(50);
@@ -73,6 +73,8 @@ pub struct Runner {
     frames: mpsc::UnboundedReceiver<Incoming>,
     reception: Reception,
     ticks: u64,
+    /// It has told that its data are lost, and was not told to be readmitted.
+    lost: bool,
 }
 
 /// 32 random bytes.
@@ -110,8 +112,18 @@ impl Runner {
         let me = PartyId(u8::try_from(me)?);
         let (server, effects) = Server::start(Arc::clone(&room), me, &identity, &disk, secret()?);
         let (visits, reception) = Visits::new(&room);
-        let mut runner =
-            Self { server, journal, links, keys, numbers, front, frames, reception, ticks: 0 };
+        let mut runner = Self {
+            server,
+            journal,
+            links,
+            keys,
+            numbers,
+            front,
+            frames,
+            reception,
+            ticks: 0,
+            lost: false,
+        };
         let reports = runner.carry_out(effects)?;
         Ok((runner, visits, reports))
     }
@@ -123,7 +135,9 @@ impl Runner {
     pub fn readmit(&mut self) -> Result<()> {
         let nonce = *secret()?.expose();
         let effects = self.server.handle(Event::Readmit(nonce));
-        self.carry_out(effects).map(drop)
+        self.carry_out(effects)?;
+        self.lost = false;
+        Ok(())
     }
 
     /// Handles what comes until nothing more can.
@@ -197,8 +211,13 @@ impl Runner {
     }
 
     fn show_health(&self) {
-        let runs = self.server.service().is_some_and(Service::runs);
-        let health = Health { runs, missing: self.others(false) };
+        let stands = match self.server.service() {
+            None => Stands::Founding,
+            Some(service) if service.runs() => Stands::Runs,
+            Some(_) if self.lost => Stands::DataLost,
+            Some(_) => Stands::Asking,
+        };
+        let health = Health { stands, missing: self.others(false) };
         self.reception.health.send_if_modified(|shown| {
             let new = *shown != health;
             *shown = health;
@@ -226,6 +245,7 @@ impl Runner {
                 self.links.send(front, bytes.into());
             }
         }
+        self.lost |= effects.told.contains(&Told::DataLost);
         Ok(effects.told.into_iter().map(Report::Told).collect())
     }
 

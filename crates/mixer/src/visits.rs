@@ -25,11 +25,25 @@ pub enum Turned {
     Stopping,
 }
 
+/// What a server does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stands {
+    /// It makes the common key with all others.
+    #[default]
+    Founding,
+    /// It asks the others how they stand, or to take it back.
+    Asking,
+    /// Its data are older than what others have heard of it; it waits for its operator.
+    DataLost,
+    /// It takes part.
+    Runs,
+}
+
 /// How a server stands, for its operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Whether it takes part.
-    pub runs: bool,
+    /// What it does.
+    pub stands: Stands,
     /// The servers with which there is no link.
     pub missing: Vec<PartyId>,
 }

@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn mixes_cost_less_than_the_papers_limits() {
         let committee = committee(33);
-        let (length, k) = (32, 4096);
-        let columns = to_elements(&vec![0; length]).len();
+        let (message, k) = ([0; 32], 4096);
+        let (length, columns) = (message.len(), to_elements(&message).len());
         let open = |count| {
             let phase = Phase::Open { count, mode: Mode::Robust };
             8 * elements(&phase, &committee, 0)

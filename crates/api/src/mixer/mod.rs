@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use ostrakon_asynchromix::Description;
 use ostrakon_asynchromix::visit::Ask;
-use ostrakon_mixer::{Turned, Visits};
+use ostrakon_mixer::{Stands, Turned, Visits};
 use serde_json::json;
 
 use crate::problem::Problem;
@@ -51,14 +51,23 @@ async fn readiness(State(served): State<Served>) -> Response {
         .iter()
         .filter_map(|party| Some(served.description.servers.get(party.index())?.name.as_str()))
         .collect();
-    let detail = match (health.runs, names.is_empty()) {
-        (true, true) => String::new(),
-        (true, false) => format!("takes part; no connection with {}", names.join(", ")),
-        (false, true) => "the servers make their common key".to_owned(),
-        (false, false) => format!("no connection with {}", names.join(", ")),
+    let runs = health.stands == Stands::Runs;
+    let stands = match health.stands {
+        Stands::Founding => "the servers make their common key",
+        Stands::Asking => "asks the other servers how they stand",
+        Stands::DataLost => {
+            "the data are older than what others have heard of this server; start it once with \
+             --restored"
+        }
+        Stands::Runs => "takes part",
     };
-    let status = if health.runs { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({ "ready": health.runs, "missing": names, "detail": detail });
+    let detail = match (runs, names.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => stands.to_owned(),
+        (_, false) => format!("{stands}; no connection with {}", names.join(", ")),
+    };
+    let status = if runs { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({ "ready": runs, "missing": names, "detail": detail });
     (status, Json(body)).into_response()
 }
 

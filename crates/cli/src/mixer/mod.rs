@@ -143,6 +143,9 @@ fn found(options: &FoundOptions) -> Result<()> {
         admitted: options.listed.map(|_| seeds.iter().map(key_of).collect()),
     };
     let room = description.room()?;
+    if let Some(people) = options.listed {
+        ensure_enough(people, &description)?;
+    }
     if let Some(path) = &options.links {
         let link = |seed: &Secret| {
             let seed = Some(seed.clone());
@@ -151,8 +154,14 @@ fn found(options: &FoundOptions) -> Result<()> {
         secret::write_new(path, &seeds.iter().map(link).collect::<String>())?;
     }
     output::line(&serde_json::to_string_pretty(&description)?)?;
+    let whose = match &options.links {
+        Some(path) => {
+            format!("for who only watches; those who take part have one of {}", path.display())
+        }
+        None => "for everybody".to_owned(),
+    };
     eprintln!(
-        "The room's digest, for all operators to compare: {}\n{}\nIts link: {}",
+        "The room's digest, for all operators to compare: {}\n{}\nIts link, {whose}: {}",
         room.digest().to_hex(),
         local::promise(&description),
         link_of(&description, 0, &room)
@@ -160,7 +169,50 @@ fn found(options: &FoundOptions) -> Result<()> {
     Ok(())
 }
 
+/// A round's minimum leaves out the t homes that have most rows: of so few people no round would
+/// ever be opened, however evenly they come.
+fn ensure_enough(people: usize, description: &Description) -> Result<()> {
+    let (servers, corrupt) = (description.servers.len(), description.corrupt);
+    let minimum = description.shape.minimum;
+    // As even as can be: so many homes have one more than the others.
+    let fullest = corrupt * (people / servers) + corrupt.min(people % servers);
+    ensure!(
+        minimum == 1 || people - fullest >= minimum,
+        "--listed {people} is too few for --minimum {minimum}: what the {corrupt} fullest of \
+         {servers} servers collect does not count, so no round would ever be opened; name more \
+         people or a smaller minimum"
+    );
+    Ok(())
+}
+
 /// The link at one of the servers.
 fn link_of(description: &Description, server: usize, room: &ostrakon_asynchromix::Room) -> Link {
     Link { origin: description.servers[server].url.clone(), room: room.digest(), seed: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_no_minimum_is_met_with_is_refused() {
+        let key = ostrakon_crypto::SigningKey::from_seed(&[1; 32]);
+        let card = Card::sign("a", "http://a.example", "a.example:1", &key);
+        let of = |servers: usize, corrupt, minimum| Description {
+            name: "a".to_owned(),
+            nonce: Digest([0; 32]),
+            corrupt,
+            servers: vec![card.clone(); servers],
+            shape: Shape { rows: 16, payload: 8, minimum, ticks: 1 },
+            admitted: None,
+        };
+        // Of five on four servers one has two.
+        assert!(ensure_enough(5, &of(4, 1, 3)).is_ok());
+        let told = ensure_enough(4, &of(4, 1, 4)).unwrap_err().to_string();
+        assert!(told.contains("--listed 4") && told.contains("more people"), "{told}");
+        assert!(ensure_enough(5, &of(4, 1, 4)).is_err());
+        assert!(ensure_enough(6, &of(4, 1, 4)).is_ok());
+        assert!(ensure_enough(7, &of(7, 2, 5)).is_ok() && ensure_enough(6, &of(7, 2, 5)).is_err());
+        assert!(ensure_enough(1, &of(4, 1, 1)).is_ok(), "a trial");
+    }
 }
