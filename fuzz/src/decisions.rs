@@ -140,7 +140,7 @@ fn closed() -> (Examined, Opening) {
     draft.ballots.truncate(2);
     let drawn = |party: u8| Secret::new([party; 32]);
     let layer = |party: u8, rng: &mut Stream| {
-        Layer::of(&drawn(party), &key(party), PartyId(party), &operators, &draft, rng)
+        Layer::of((&drawn(party), 0), &key(party), PartyId(party), &operators, &draft, rng)
     };
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
     let first = create(draft, layers, &operators, &key(5), 7);

@@ -11,7 +11,7 @@ use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 
 use crate::disk::Disk;
 use crate::interface::ServiceError;
-use crate::requests::{READ_ENTRIES, internal, read_entry};
+use crate::requests::{READ_ENTRIES, damaged_entry, internal, read_entry};
 
 /// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when
 /// this was made, or a little more.
@@ -37,7 +37,7 @@ impl BoardArchive {
     /// The next piece of the text; `None` after the last.
     ///
     /// # Errors
-    /// `Internal` if the disk does not work. What was handed out so far is then no archive.
+    /// `Internal` if the disk does not work, `Unavailable` if it has changed an entry. What was handed out so far is then no archive.
     pub async fn next(&mut self) -> Result<Option<String>, ServiceError> {
         if let Some(beginning) = self.beginning.take() {
             return Ok(Some(beginning));
@@ -48,7 +48,11 @@ impl BoardArchive {
                 .entries(&self.room.0, self.read, READ_ENTRIES)
                 .await
                 .map_err(internal)?;
+            let damaged = self.store.damaged(&self.room.0, self.read).await.map_err(internal)?;
             self.read += rows.len() as u64;
+            if let Some(position) = damaged.filter(|position| *position < self.read) {
+                return Err(damaged_entry(position));
+            }
             self.ready = rows.into_iter().map(read_entry).collect::<Result<_, _>>()?;
         }
         let Some(writer) = &mut self.writer else { return Ok(None) };

@@ -33,7 +33,7 @@ use crate::interface::{
 use crate::platform::Platform;
 use crate::presence::{self, Bound, Full, Visitor};
 use crate::provider::EngineProvider;
-use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_board};
+use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_sound_board};
 use crate::server::StartError;
 use crate::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
 use crate::watchers::Watchers;
@@ -407,7 +407,8 @@ impl Front {
         wait: Duration,
     ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
-        read_board(&self.store, &id, from).await
+        let damaged = self.store.damaged(&id.0, from).await.map_err(internal)?;
+        read_sound_board(&self.store, &id, from, damaged).await
     }
 
     pub fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {

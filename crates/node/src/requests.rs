@@ -434,13 +434,7 @@ impl Core {
             let damaged = self.damaged.lock().expect("no panic while held");
             damaged.get(&id).and_then(|places| places.range(from..).next().copied())
         };
-        if damaged == Some(from) {
-            return Err(damaged_entry(from));
-        }
-        let mut page = read_board(&self.store, &id, from).await?;
-        let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
-        page.entries.truncate(sound);
-        Ok(page)
+        read_sound_board(&self.store, &id, from, damaged).await
     }
 
     pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
@@ -508,8 +502,27 @@ pub(crate) async fn read_board(
     Ok(BoardPage { entries })
 }
 
+/// A board from an entry on, up to the first one that is damaged.
+///
+/// # Errors
+/// `Unavailable` if that is the one from which to read.
+pub(crate) async fn read_sound_board(
+    store: &Disk,
+    id: &RoomId,
+    from: u64,
+    damaged: Option<u64>,
+) -> Result<BoardPage, ServiceError> {
+    if damaged == Some(from) {
+        return Err(damaged_entry(from));
+    }
+    let mut page = read_board(store, id, from).await?;
+    let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
+    page.entries.truncate(sound);
+    Ok(page)
+}
+
 /// Of an entry that the disk has changed.
-fn damaged_entry(position: u64) -> ServiceError {
+pub(crate) fn damaged_entry(position: u64) -> ServiceError {
     ServiceError::Unavailable(format!(
         "entry {position} of this board is damaged on this server's disk, and is being fetched from the other servers; read the board there meanwhile"
     ))

@@ -284,7 +284,7 @@ fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
             "{error}"
         );
         for party in (0..3).filter(|party| holds(*party, short)) {
-            assert!(error.contains(&format!("only server {party} could")), "{error}");
+            assert!(error.contains(&format!("only server {party} did")), "{error}");
         }
         assert_eq!(
             error.contains("1 more of the absent"),
