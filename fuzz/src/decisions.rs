@@ -60,6 +60,7 @@ fn draft() -> Draft {
 static VALID_RECORD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let layer = |party: u8| Layer {
         party: PartyId(party),
+        drawn: 0,
         commitments: vec![PublicBytes([party; 32]); 2],
         proof: vec![0; 64],
         signature: Signature([0; 64]),

@@ -374,7 +374,7 @@ impl CorruptP0 {
         let mut rng = seeded(1);
         let drawn = ostrakon_crypto::Secret::new([1; 32]);
         let mut layers =
-            vec![Layer::of((&drawn, 1), &key(0), P0, &operators, &draft, &mut rng).unwrap()];
+            vec![Layer::of((&drawn, now()), &key(0), P0, &operators, &draft, &mut rng).unwrap()];
         for server in &scene.honest {
             let info = server.layer(None, &wire::encode(&draft)).await.unwrap();
             let layer = data_encoding::BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
