@@ -314,7 +314,7 @@ fn a_shortage_is_told_once_it_is_certain() {
     openings.iter_mut().take(2).for_each(|(_, opening)| opening.absent.clear());
     assert_eq!(shortage(&decision.chain, &openings[..1]), None, "the two others may hold shares");
     let certain = shortage(&decision.chain, &openings[..2]).unwrap();
-    assert!(certain.contains("“person 0”") && certain.contains("no server could"), "{certain}");
+    assert!(certain.contains("“person 0”") && certain.contains("no server did"), "{certain}");
 }
 
 #[test]
