@@ -61,6 +61,7 @@ fn draft() -> Draft {
 static VALID_RECORD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let layer = |party: u8| Layer {
         party: PartyId(party),
+        drawn: 0,
         commitments: vec![PublicBytes([party; 32]); 2],
         proof: vec![0; 64],
         signature: Signature([0; 64]),
@@ -141,7 +142,7 @@ fn closed() -> (Examined, Opening) {
     draft.ballots.truncate(2);
     let drawn = |party: u8| Secret::new([party; 32]);
     let layer = |party: u8, rng: &mut Stream| {
-        Layer::of(&drawn(party), &key(party), PartyId(party), &operators, &draft, rng)
+        Layer::of((&drawn(party), 0), &key(party), PartyId(party), &operators, &draft, rng)
     };
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
     let first = create(draft, layers, &operators, &key(5), 7);

@@ -189,7 +189,7 @@ test('a server that alters a record is named, and what the others show is gone o
   await forge(deployment, ben, [0]);
   await ben.page.getByRole('button', { name: 'Try again' }).click();
   await ben.page
-    .getByRole('heading', { name: 'The server “alpha” showed something forged' })
+    .getByRole('heading', { name: 'The server “alpha” showed something that does not hold' })
     .waitFor();
   await ben.isPresentable('distrusted');
   await ben.page.getByRole('button', { name: 'Accept', exact: true }).click();

@@ -15,7 +15,7 @@ use ostrakon_node::interface::decisions::{
 use serde::Deserialize;
 
 use crate::extract::{Binary, Json, MayCreate, Path, Query};
-use crate::guard::Turn;
+use crate::guard::{Origin, Turn};
 use crate::handlers::{Answer, seconds};
 use crate::problem::Problem;
 
@@ -68,12 +68,14 @@ pub(crate) async fn helper(
         (status = 201, body = DepositReceipt),
         (status = 409, description = "Another key was deposited under this serial.", body = Problem),
         (status = 422, description = "The key or the share is wrong; the problem says how.", body = Problem),
+        (status = 429, description = "Too many from this address of late.", body = Problem),
     ))]
 pub(crate) async fn deposit(
     State(service): State<Service>,
+    Extension(origin): Extension<Origin>,
     Binary(body): Binary,
 ) -> Result<(StatusCode, axum::Json<DepositReceipt>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.deposit(&body).await?)))
+    Ok((StatusCode::CREATED, axum::Json(service.deposit(origin.0, &body).await?)))
 }
 
 /// Adds certified one-time keys to an account's stock. At the first server only.
@@ -119,12 +121,14 @@ pub(crate) async fn stock(
     responses(
         (status = 200, body = LayerInfo),
         (status = 422, description = "The draft breaks a limit; the problem names it.", body = Problem),
+        (status = 429, description = "Too many from this address of late.", body = Problem),
     ))]
 pub(crate) async fn layer(
     State(service): State<Service>,
+    Extension(origin): Extension<Origin>,
     Binary(body): Binary,
 ) -> Answer<LayerInfo> {
-    Ok(axum::Json(service.layer(&body).await?))
+    Ok(axum::Json(service.layer(origin.0, &body).await?))
 }
 
 /// Begins a decision with its first record. At the first server only. Who may create rooms there

@@ -258,6 +258,12 @@ impl Chain {
         record.sign(&self.operators, key)
     }
 
+    /// Whether the operators still keep what they drew for its layers, if it begins at this time, in
+    /// seconds since 1970.
+    pub fn is_fresh(&self, time: u64) -> bool {
+        self.layers.iter().all(|layer| layer.is_fresh(time))
+    }
+
     /// What P0 has to append by now, if anything. `now` in seconds since 1970. What leaves people
     /// out needs the other servers' word besides ([`vouch`]).
     pub fn due(&self, now: u64) -> Option<Content> {

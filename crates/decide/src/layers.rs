@@ -13,11 +13,17 @@ use crate::keys::{
 };
 use crate::operators::Operators;
 
+/// How long after an operator has drawn its layer a decision may begin with it, in seconds: half as
+/// long as operators keep what they drew for drafts that are not begun.
+pub const FRESH: u64 = 12 * 3600;
+
 /// An operator's layer key for one draft, signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// The operator.
     pub party: PartyId,
+    /// When the operator drew it, in seconds since 1970, by its clock.
+    pub drawn: u64,
     /// The key first. The rest is the form that keys have with the draft's threshold; nobody is
     /// given a share of an operator's key.
     pub commitments: Vec<PublicBytes>,
@@ -46,6 +52,7 @@ impl Layer {
             self.commitments.iter().flat_map(|commitment| commitment.0).collect();
         transcript
             .number(u64::from(self.party.0))
+            .number(self.drawn)
             .field(&draft.digest().0)
             .field(&commitments)
             .field(&self.proof)
@@ -53,13 +60,13 @@ impl Layer {
     }
 
     /// The layer of the operator with this identity. `drawn` is fresh randomness for this draft,
-    /// which must be on disk before the layer leaves, and is to be erased when the decision is
-    /// over.
+    /// and when it was drawn (seconds since 1970); it must be on disk before the layer leaves, and
+    /// is to be erased when the decision is over.
     ///
     /// # Errors
     /// [`InvalidKey`] if the draft's threshold is none.
     pub fn of(
-        drawn: &Secret,
+        (drawn, at): (&Secret, u64),
         identity: &SigningKey,
         party: PartyId,
         operators: &Operators,
@@ -71,6 +78,7 @@ impl Layer {
             key.prove_possession(&Self::context(operators, party, draft), rng).to_bytes().to_vec();
         let mut layer = Self {
             party,
+            drawn: at,
             commitments: commitments(&key.layer_key()),
             proof,
             signature: Signature([0; 64]),
@@ -90,6 +98,11 @@ impl Layer {
         }
         let key = self.layer_key(draft.threshold)?;
         check_possession(&key, &self.proof, &Self::context(operators, self.party, draft))
+    }
+
+    /// Whether a decision may begin with it at this time, in seconds since 1970.
+    pub(crate) fn is_fresh(&self, time: u64) -> bool {
+        time <= self.drawn.saturating_add(FRESH)
     }
 
     pub(crate) fn layer_key(&self, threshold: u8) -> Result<LayerKey<Ristretto>, InvalidKey> {

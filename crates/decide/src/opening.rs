@@ -321,12 +321,18 @@ pub fn shortage(chain: &Chain, openings: &[(PartyId, Opening)]) -> Option<String
         [one] => format!("only server {one}"),
         several => format!("only the servers {}", several.join(" and ")),
     };
+    let silent = openings
+        .iter()
+        .filter(|(_, opening)| opening.absent.iter().all(|part| part.person != person));
+    let mut silent: Vec<String> = silent.map(|(party, _)| format!("server {}", party.0)).collect();
+    silent.sort();
     let others = match short.count() {
         0 => String::new(),
         others => format!("; so it is for {others} more of the absent"),
     };
     Some(format!(
-        "{needed} servers have to stand in for “{name}”, who stayed away, but {who} could, because the others hold no share of \
-         that person's key{others}"
+        "{needed} servers have to stand in for “{name}”, who stayed away, but {who} did; {}, which signed for a share of that \
+         person's key, gave no part{others}",
+        silent.join(" and ")
     ))
 }

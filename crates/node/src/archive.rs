@@ -58,6 +58,7 @@ impl BoardArchive {
                 .entries(&self.room.0, self.read, READ_ENTRIES)
                 .await
                 .map_err(internal)?;
+            let damaged = self.store.damaged(&self.room.0, self.read).await.map_err(internal)?;
             let (from, all) = (self.read, rows.len());
             let mut entries: Vec<_> =
                 rows.into_iter().map_while(|row| read_entry(row).ok()).collect();
@@ -66,6 +67,9 @@ impl BoardArchive {
                 return Err(damaged_entry(from + entries.len() as u64));
             }
             self.read += all as u64;
+            if let Some(position) = damaged.filter(|position| *position < self.read) {
+                return Err(damaged_entry(position));
+            }
             self.ready = entries.into();
         }
         let Some(writer) = &mut self.writer else { return Ok(None) };

@@ -170,6 +170,9 @@ impl Core {
                 Effect::TakeHeld(decision) => {
                     self.spawn(holding::take_what_is_held(core, decision))
                 }
+                Effect::Lacking(decision, party) => self.spawn(async move {
+                    decision_course::note_lacking(&core, decision, party).await
+                }),
                 Effect::Erase(decision) => {
                     self.spawn(async move { decision_course::erase(&core, decision).await })
                 }

@@ -4,7 +4,7 @@
 //! else. They are this server's: the other operators have theirs, and a room that one of them lets
 //! in is kept by all three.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
 use ostrakon_broadcast::room::{
@@ -192,6 +192,28 @@ impl Creations {
     }
 }
 
+/// How often each address has done something within the hour.
+#[derive(Default)]
+pub(crate) struct Hourly {
+    hour: u64,
+    counts: BTreeMap<u64, u32>,
+}
+
+impl Hourly {
+    /// Counts once more, unless the address has done it `most` times in this hour. `origin` is
+    /// `None` where limits by address do not hold; `now` in milliseconds since 1970.
+    pub fn note(&mut self, origin: Option<u64>, now: u64, most: u32) -> bool {
+        let Some(origin) = origin else { return true };
+        if self.hour != now / HOUR_MS {
+            *self = Self { hour: now / HOUR_MS, counts: BTreeMap::new() };
+        }
+        let count = self.counts.entry(origin).or_default();
+        let may = *count < most;
+        *count += u32::from(may);
+        may
+    }
+}
+
 impl Core {
     /// Whether somebody who is not the administrator may create this room now.
     pub(crate) fn admit_guest_room(
@@ -276,6 +298,16 @@ mod tests {
         let mut local = Creations::default();
         (0..3)
             .for_each(|at| local.note(&policy, None, at).expect("no address, no limit by address"));
+    }
+
+    #[test]
+    fn each_address_has_its_own_count_by_the_hour() {
+        let mut hourly = Hourly::default();
+        let mut note = |origin, now| hourly.note(origin, now, 2);
+        assert_eq!([note(Some(1), 0), note(Some(1), 1), note(Some(1), 2)], [true, true, false]);
+        assert!(note(Some(2), 3), "another address");
+        assert!((4..9).all(|now| note(None, now)), "no address, no limit by address");
+        assert!(note(Some(1), HOUR_MS), "another hour");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod gathering;
 pub(crate) mod holding;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,14 +16,15 @@ use ostrakon_decide::{
     CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey,
     KeyName, Layer, Refused, SignedRecord,
 };
-use ostrakon_party::wire;
+use ostrakon_party::{PartyId, wire};
+use ostrakon_store::Drawn;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::core::Core;
-use crate::creation::Creator;
+use crate::creation::{Creator, Hourly};
 use crate::decisions::{Course, MOST_DECISIONS};
 use crate::interface::ServiceError;
 use crate::interface::decisions::{
@@ -54,6 +55,9 @@ const MOST_LAYERS: u32 = 10_000;
 const STOCK_SECONDS: u64 = 300;
 /// Shares that a server holds of one account's keys at most.
 const MOST_SHARES: u64 = 4096;
+/// Shares that one address may deposit within an hour: enough for a group of two hundred people
+/// behind one address.
+const MOST_SHARES_BY_ADDRESS: u32 = 2048;
 /// Shares that a server holds at most, of some 400 bytes each.
 const MOST_SHARES_IN_ALL: u64 = 2_000_000;
 
@@ -68,6 +72,13 @@ pub(crate) struct Bench {
     pub examining: Semaphore,
     /// For whom this server held something of late.
     pub latest: Mutex<holding::Latest>,
+    /// What other servers hold, by decision and announcement, and this one has found wrong.
+    pub wrong: Mutex<BTreeSet<(DecisionId, PartyId, u64)>>,
+    /// Layers that were drawn and shares that were deposited of late, by address.
+    pub layers_by_address: Mutex<Hourly>,
+    pub shares_by_address: Mutex<Hourly>,
+    /// Decisions that are over, for which this process has erased everything.
+    pub erased: Mutex<BTreeSet<DecisionId>>,
     /// Why this server does not open a decision that is closed.
     pub refusals: Mutex<BTreeMap<DecisionId, String>>,
 }
@@ -81,6 +92,10 @@ impl Default for Bench {
             shares: AtomicU64::default(),
             examining: Semaphore::new(EXAMINING),
             latest: Mutex::default(),
+            wrong: Mutex::default(),
+            layers_by_address: Mutex::default(),
+            shares_by_address: Mutex::default(),
+            erased: Mutex::default(),
             refusals: Mutex::default(),
         }
     }
@@ -126,7 +141,12 @@ impl Core {
     }
 
     /// Step 2: the share is on disk before the receipt leaves.
-    pub(crate) async fn deposit(&self, bytes: &[u8]) -> Result<DepositReceipt, ServiceError> {
+    /// `origin` stands for the address that it came from.
+    pub(crate) async fn deposit(
+        &self,
+        origin: Option<u64>,
+        bytes: &[u8],
+    ) -> Result<DepositReceipt, ServiceError> {
         // What goes into an old copy of the data is lost when the newest is put back.
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let operators = self.world().operators();
@@ -136,6 +156,8 @@ impl Core {
         let (name, expires) = (held.statement().name(), held.statement().expires);
         let name = (name.owner.0, name.serial.0);
         if self.store.held_share(&name).await.map_err(internal)?.is_none() {
+            let by_address = &self.decisions.shares_by_address;
+            self.count_by_address(by_address, origin, MOST_SHARES_BY_ADDRESS)?;
             self.make_room_for_share(&name.0).await?;
         }
         let kept =
@@ -149,6 +171,21 @@ impl Core {
         }
         let digest = receipt_digest(&operators, self.me(), held.statement());
         Ok(DepositReceipt { receipt: self.identity.sign(&digest) })
+    }
+
+    fn count_by_address(
+        &self,
+        counts: &Mutex<Hourly>,
+        origin: Option<u64>,
+        most: u32,
+    ) -> Result<(), ServiceError> {
+        let now = self.platform.now_ms();
+        if counts.lock().expect("no panic while held").note(origin, now, most) {
+            return Ok(());
+        }
+        Err(ServiceError::Busy(
+            "this address has asked for that as often as it may within an hour: try again in the next one".into(),
+        ))
     }
 
     /// Counts one more share, unless there are too many.
@@ -219,7 +256,12 @@ impl Core {
     }
 
     /// Step 5.
-    pub(crate) async fn layer(&self, bytes: &[u8]) -> Result<LayerInfo, ServiceError> {
+    /// An address may ask for as many new ones within an hour as it may create rooms.
+    pub(crate) async fn layer(
+        &self,
+        origin: Option<u64>,
+        bytes: &[u8],
+    ) -> Result<LayerInfo, ServiceError> {
         let operators = self.world().operators();
         let draft: Draft =
             wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
@@ -227,32 +269,39 @@ impl Core {
         if draft.servers != operators.digest {
             return Err(ServiceError::Refused("the draft is for other servers".into()));
         }
-        let drawn = self.draw_layer(&draft.id()).await?;
+        let (drawn, at) = self.draw_layer(origin, &draft.id()).await?;
         let mut randomness = randomness(&self.platform);
         let layer =
-            Layer::of(&drawn, &self.identity, self.me(), &operators, &draft, &mut randomness)
+            Layer::of((&drawn, at), &self.identity, self.me(), &operators, &draft, &mut randomness)
                 .map_err(invalid)?;
         Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
     }
 
-    /// Step 5: what was drawn for the layer is on disk before the layer leaves.
-    async fn draw_layer(&self, id: &DecisionId) -> Result<Secret, ServiceError> {
+    /// Step 5: what was drawn for the layer, and when, is on disk before the layer leaves.
+    async fn draw_layer(
+        &self,
+        origin: Option<u64>,
+        id: &DecisionId,
+    ) -> Result<(Secret, u64), ServiceError> {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let begun = {
             let decisions = &self.world().decisions;
             decisions.kept.contains_key(id) || decisions.ended.contains(id)
         };
-        let kept = if begun {
-            self.store.layer(&id.0).await.map_err(internal)?
+        let before = self.store.layer(&id.0).await.map_err(internal)?;
+        let kept = if begun || before.is_some() {
+            before
         } else {
+            let most = self.config.rooms.per_hour_and_address;
+            self.count_by_address(&self.decisions.layers_by_address, origin, most)?;
             let mut fresh = Zeroizing::new([0; 32]);
             self.platform.fill(&mut fresh[..]);
             let now = self.platform.now_ms() / 1000;
             let kept = self.store.keep_layer(&id.0, &fresh[..], now, MOST_LAYERS).await;
             kept.map_err(internal)?
         };
-        let kept = kept.and_then(|kept| <[u8; 32]>::try_from(kept).ok());
-        kept.map(Secret::new).ok_or_else(|| {
+        let read = |drawn: Drawn| Some((Secret::new(drawn.seed.try_into().ok()?), drawn.at));
+        kept.and_then(read).ok_or_else(|| {
             ServiceError::Busy(
                 "this server holds as many drafts that were not begun as it can, or this one is over: try again later, with a new draft".into(),
             )
@@ -282,6 +331,11 @@ impl Core {
             .draft()
             .validate_deadline(now / 1000)
             .map_err(|error| ServiceError::Refused(error.to_string()))?;
+        if !chain.is_fresh(now / 1000) {
+            return Err(ServiceError::Refused(
+                "the servers' layers were drawn too long before, and may be erased by now: begin anew, with a new draft".into(),
+            ));
+        }
         if self.world().decisions.kept.len() >= MOST_DECISIONS {
             return Err(ServiceError::Busy(format!(
                 "this deployment keeps {MOST_DECISIONS} decisions and takes no more: use another deployment"

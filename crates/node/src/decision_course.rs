@@ -20,7 +20,7 @@ use crate::announcement::Body;
 use crate::audit;
 use crate::core::Core;
 use crate::deciding::{holding, randomness};
-use crate::decisions::Decision;
+use crate::decisions::{Decision, is_takeable};
 use crate::disk::Disk;
 use crate::rooms::{SCHEDULER, World};
 
@@ -42,6 +42,7 @@ pub(crate) async fn run(core: Arc<Core>) {
     for look in 0u64.. {
         if look.is_multiple_of(LOOKS_AT_STOCKS) {
             forget_what_expired(&core).await;
+            erase_what_is_over(&core).await;
         }
         if core.me() == SCHEDULER {
             keep_order(&core, look).await;
@@ -81,6 +82,9 @@ async fn keep_order(core: &Arc<Core>, look: u64) {
             fill_from_stock(Arc::clone(core), id).await;
         }
     }
+    for id in holding::held_back(core) {
+        holding::take_what_is_held(Arc::clone(core), id).await;
+    }
     for (id, chain, content) in due(core) {
         append(core, id, &chain, content).await;
     }
@@ -105,7 +109,8 @@ fn due(core: &Core) -> Vec<(DecisionId, Chain, Content)> {
         let content = chain.due(now)?;
         let all_there = matches!(&content, Content::Close { absent } if absent.is_empty());
         let vouched = chain.awaits().is_some_and(|date| decision.vouching.all_say_due(date));
-        let waits = decision.vouching.waiting(&chain.head()).next().is_some();
+        let takeable = |held: &Held| is_takeable(held, &world.decisions.spent);
+        let waits = decision.vouching.waiting(&chain.head()).any(takeable);
         (all_there || (vouched && !waits)).then(|| (*id, chain.clone(), content))
     };
     world.decisions.kept.iter().filter_map(due).collect()
@@ -167,7 +172,9 @@ pub(crate) async fn open(core: Arc<Core>, id: DecisionId) {
             Ok(Attempt::Done) => return erase(&core, id).await,
             Ok(Attempt::Wait(time)) => core.platform.sleep(time).await,
             Ok(Attempt::Refused(refused)) => {
-                return refuse(&core, id, refused).await;
+                refuse(&core, id, refused).await;
+                // It will never be opened here.
+                return erase(&core, id).await;
             }
             Err(error) => {
                 tracing::error!(%error, "a decision cannot be opened now");
@@ -230,16 +237,17 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
         examined.chain().close().ok_or(Error::State("a decision is opened after its close"))?;
     let names: Vec<OneTimeName> =
         examined.absent_keys().iter().map(|name| (name.owner.0, name.serial.0)).collect();
+    let layer = core.store.layer(&id.0).await?;
+    let Some(layer) = layer.and_then(|drawn| <[u8; 32]>::try_from(drawn.seed).ok()) else {
+        let reason = "this server has not kept what it drew for its layer: the decision was begun too long after that";
+        return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
+    };
+    let layer = Secret::new(layer);
     let Some(bound) = core.store.bind_opening(&id.0, &close.0, &names).await? else {
         let reason = "this server has opened another close of it before";
         return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
     };
     let shares = shares(core, &bound).await?;
-    let layer = core.store.layer(&id.0).await?.and_then(|seed| <[u8; 32]>::try_from(seed).ok());
-    let Some(layer) = layer.map(Secret::new) else {
-        let reason = "this server has not kept what it drew for its layer";
-        return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
-    };
     let mut drawn = randomness(&core.platform);
     let opening =
         core.platform.blocking(move || examined.open(&layer, me, &shares, &mut drawn)).await;
@@ -269,6 +277,18 @@ async fn note_lack(core: &Core, id: &DecisionId, given: usize, wanted: usize) {
     .await;
 }
 
+/// Puts on record that another server gave no part for somebody who stayed away: it has signed for
+/// a share of that person's key.
+pub(crate) async fn note_lacking(core: &Core, id: DecisionId, party: PartyId) {
+    if party == core.me() {
+        return;
+    }
+    let detail = format!("{}: server {} has signed for the shares", id.to_hex(), party.0);
+    tracing::warn!(detail, "another server opened a decision without all shares of one-time keys");
+    let now = core.platform.now_ms();
+    audit::note(&core.store, now, "server", "parts for absentees missing", &detail).await;
+}
+
 async fn announce_opening(
     core: &Arc<Core>,
     id: DecisionId,
@@ -285,10 +305,10 @@ async fn announce_opening(
 }
 
 /// Step 17: erases what was kept for a decision that is over here: its shares first, then what was
-/// drawn for its layer, which shows at a start that it is still to be done.
+/// drawn for its layer. If it fails, the next look at what has expired tries again.
 pub(crate) async fn erase(core: &Core, id: DecisionId) {
     let erased = async {
-        if core.store.layer(&id.0).await?.is_none() {
+        if core.store.is_erased(&id.0).await? {
             return Ok(());
         }
         let records = all_records(&core.store, &id).await?;
@@ -299,9 +319,35 @@ pub(crate) async fn erase(core: &Core, id: DecisionId) {
         core.store.erase_layer(&id.0).await
     };
     let erased: Result<(), Error> = erased.await;
-    if let Err(error) = erased {
-        tracing::error!(%error, "what was kept for a decision cannot be erased now");
+    match erased {
+        Ok(()) => {
+            core.decisions.erased.lock().expect("no panic while held").insert(id);
+        }
+        Err(error) => {
+            tracing::error!(%error, "what was kept for a decision cannot be erased now; it is tried again");
+        }
     }
+}
+
+/// The same for all decisions that are over here, where it has not succeeded yet.
+async fn erase_what_is_over(core: &Core) {
+    for id in over(core) {
+        erase(core, id).await;
+    }
+}
+
+/// Decisions that are over here, or will never be opened here, and for which this process has not
+/// erased everything.
+fn over(core: &Core) -> Vec<DecisionId> {
+    let (world, me) = (core.world(), core.me());
+    let refusals = core.decisions.refusals.lock().expect("no panic while held");
+    let erased = core.decisions.erased.lock().expect("no panic while held");
+    let over = |(id, decision): &(&DecisionId, &Decision)| {
+        let ended = matches!(decision.stage(), Stage::Lapsed | Stage::Cancelled);
+        !erased.contains(id)
+            && (ended || decision.opened.contains(&me) || refusals.contains_key(id))
+    };
+    world.decisions.kept.iter().filter(over).map(|(id, _)| *id).collect()
 }
 
 /// The shares of these names. One that cannot be read is as good as none: the others stand in.
@@ -392,21 +438,12 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
         core.spawn(open(Arc::clone(core), id));
     }
     // Whatever was under way when the process ended.
-    let (over, waiting) = {
+    erase_what_is_over(core).await;
+    let waiting: Vec<DecisionId> = {
         let world = core.world();
-        let me = core.me();
-        let all = || world.decisions.kept.iter();
-        let over = |decision: &Decision| {
-            let ended = matches!(decision.stage(), Stage::Lapsed | Stage::Cancelled);
-            ended || decision.opened.contains(&me)
-        };
-        let over: Vec<_> = all().filter(|(_, one)| over(one)).map(|(id, _)| *id).collect();
-        let waiting: Vec<_> = all().filter(|(_, one)| one.chain().is_some()).collect();
-        (over, waiting.into_iter().map(|(id, _)| *id).collect::<Vec<_>>())
+        let all = world.decisions.kept.iter();
+        all.filter(|(_, one)| one.chain().is_some()).map(|(id, _)| *id).collect()
     };
-    for id in over {
-        erase(core, id).await;
-    }
     for id in waiting {
         core.spawn(holding::take_what_is_held(Arc::clone(core), id));
     }

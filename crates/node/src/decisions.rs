@@ -130,9 +130,15 @@ impl Decision {
     }
 
     /// Whether the others vouch for a record, which was checked, if it leaves somebody out.
-    fn is_vouched_for(&self, signed: &SignedRecord, after: &[u64; SERVERS]) -> Result<(), Invalid> {
+    fn is_vouched_for(
+        &self,
+        signed: &SignedRecord,
+        after: &[u64; SERVERS],
+        spent: &BTreeSet<KeyName>,
+    ) -> Result<(), Invalid> {
         let Some(chain) = self.chain() else { return Ok(()) };
-        self.vouching.check(chain, signed, after).map_err(|unvouched| match unvouched {
+        let takeable = |held: &Held| is_takeable(held, spent);
+        self.vouching.check(chain, signed, after, takeable).map_err(|unvouched| match unvouched {
             Unvouched::Early(_) => {
                 Invalid("somebody is left out when the date has passed by every server's clock")
             }
@@ -165,6 +171,12 @@ impl Decision {
         self.forget_what_is_over();
     }
 
+    /// Whether an opening, which is well formed, has no part for somebody who stayed away.
+    fn lacks_parts(&self, opening: &[u8]) -> bool {
+        let absent = self.chain().and_then(Chain::close).map_or(0, |(_, absent)| absent.len());
+        Opening::decode(opening).is_ok_and(|opening| opening.absent.len() < absent)
+    }
+
     /// Keeps of a decision that is over what is still asked for.
     fn forget_what_is_over(&mut self) {
         let over = matches!(self.stage(), Stage::Lapsed | Stage::Cancelled) || self.is_opened();
@@ -174,6 +186,13 @@ impl Decision {
             self.vouching = Vouching::default();
         }
     }
+}
+
+/// Whether the scheduler can take what is held: not if its one-time key stands in a decision by now.
+/// Which keys do is what the scheduler's log has said so far, so whatever it announces is judged
+/// alike by that.
+pub(crate) fn is_takeable(held: &Held, spent: &BTreeSet<KeyName>) -> bool {
+    held.spends().is_none_or(|name| !spent.contains(&name))
 }
 
 fn read_record(id: &DecisionId, bytes: &[u8]) -> Option<SignedRecord> {
@@ -221,7 +240,7 @@ impl World {
         match self.decisions.kept.get(id) {
             Some(decision) => {
                 decision.check(&signed).map_err(refused)?;
-                decision.is_vouched_for(&signed, after)?;
+                decision.is_vouched_for(&signed, after, &self.decisions.spent)?;
             }
             None if self.decisions.kept.len() >= MOST_DECISIONS => {
                 return Err(Invalid("a deployment keeps a limited number of decisions"));
@@ -390,10 +409,13 @@ impl World {
 
     /// Takes an opening that was judged.
     fn take_opening(&mut self, id: &DecisionKey, party: PartyId, opening: &[u8]) -> Vec<Effect> {
-        if let Some(decision) = self.decisions.kept.get_mut(&DecisionId(*id)) {
+        let id = DecisionId(*id);
+        let mut lacks = false;
+        if let Some(decision) = self.decisions.kept.get_mut(&id) {
+            lacks = decision.lacks_parts(opening);
             decision.take_opening(party, opening);
         }
         self.version += 1;
-        Vec::new()
+        if lacks { vec![Effect::Lacking(id, party)] } else { Vec::new() }
     }
 }

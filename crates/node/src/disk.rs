@@ -9,9 +9,9 @@ use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
-    DecisionRow, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation, HeldRecord,
-    Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store,
-    SubmissionRow, Taken, View,
+    DecisionRow, Drawn, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation,
+    HeldRecord, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen,
+    Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -77,6 +77,7 @@ reads! {
     decision_held(id: &DecisionKey) -> Vec<HeldRecord>;
     decisions() -> Vec<DecisionRow>;
     delivered(author: PartyId) -> u64;
+    damaged(room: &RoomKey, from: u64) -> Option<u64>;
     entries(room: &RoomKey, from: u64, count: u32) -> Vec<EntryRow>;
     entries_before(room: &RoomKey, day: u32, from: u64, count: u32) -> Vec<EntryRow>;
     entry_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
@@ -89,7 +90,8 @@ reads! {
     held_shares() -> u64;
     held_shares_of(owner: &[u8; 32]) -> u64;
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
-    layer(id: &DecisionKey) -> Option<Vec<u8>>;
+    is_erased(id: &DecisionKey) -> bool;
+    layer(id: &DecisionKey) -> Option<Drawn>;
     mark(name: &str) -> Option<Vec<u8>>;
     marks() -> Vec<(String, Vec<u8>)>;
     marks_of(room: &RoomKey, epoch: u64) -> Vec<(String, Vec<u8>)>;
@@ -120,6 +122,7 @@ writes! {
     erase_layer(id: &DecisionKey) -> ();
     erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
+    forget_damaged() -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
     forget_gatherings(before: u64) -> ();
     forget_layers(before: u64) -> ();
@@ -131,9 +134,10 @@ writes! {
     mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
-    keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Vec<u8>>;
+    keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Drawn>;
     keep_share(name: &OneTimeName, expires: u64, body: &[u8]) -> Vec<u8>;
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
+    note_damaged(room: &RoomKey, position: u64) -> ();
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
     record_audit(record: &NewAudit) -> ();

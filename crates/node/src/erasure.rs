@@ -83,6 +83,12 @@ pub(crate) fn as_published(core: &Core, mut entry: Entry) -> Entry {
     entry
 }
 
+/// Whether a host, or this server's operator, has had this message erased.
+pub(crate) fn is_asked_for(core: &Core, room: &RoomId, message: &MessageId) -> bool {
+    let world = core.world();
+    world.rooms.get(room).is_none_or(|room| room.deleted || room.log.is_erased(message))
+}
+
 /// Step 9: after a conclusion or an entry was written, since an action may have come just then.
 pub(crate) async fn after_writing(core: &Arc<Core>, epoch: EpochId) {
     let (deleted, asked_for) = {

@@ -34,7 +34,7 @@ use crate::interface::{
 use crate::platform::Platform;
 use crate::presence::{self, Bound, Full, Visitor};
 use crate::provider::EngineProvider;
-use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_board};
+use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_sound_board};
 use crate::server::StartError;
 use crate::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
 use crate::watchers::Watchers;
@@ -411,7 +411,8 @@ impl Front {
     ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
         let (servers, room) = (self.servers()?, self.room(&id)?.descriptor);
-        read_board((&self.store, &self.verified), (&servers, &room), from).await
+        let damaged = self.store.damaged(&id.0, from).await.map_err(internal)?;
+        read_sound_board((&self.store, &self.verified), (&servers, &room), from, damaged).await
     }
 
     pub fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {

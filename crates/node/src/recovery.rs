@@ -21,7 +21,7 @@ use crate::freshness::Progress;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
-use crate::{decision_course, hosting, renewal, stock};
+use crate::{decision_course, hosting, renewal, scheduling, stock};
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
@@ -109,6 +109,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
             }
             let submissions = store.submissions(&row.room, row.number).await?;
             collecting.submitted = submissions.into_iter().map(|row| row.slot).collect();
+            scheduling::restored(&mut collecting);
             room.collecting = Some(collecting);
             return Ok(());
         }

@@ -435,15 +435,8 @@ impl Core {
             let damaged = self.damaged.lock().expect("no panic while held");
             damaged.get(&id).and_then(|places| places.range(from..).next().copied())
         };
-        if damaged == Some(from) {
-            return Err(damaged_entry(from));
-        }
         let (servers, room) = (&self.servers, self.room_info(&id)?.descriptor);
-        let board = (&self.store, &self.verified);
-        let mut page = read_board(board, (servers, &room), from).await?;
-        let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
-        page.entries.truncate(sound);
-        Ok(page)
+        read_sound_board((&self.store, &self.verified), (servers, &room), from, damaged).await
     }
 
     pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
@@ -480,7 +473,7 @@ fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T>
 
 /// A page of a room's board, from entry `from` on: of what the servers have signed, as it is
 /// ([`Verified`]).
-pub(crate) async fn read_board(
+async fn read_board(
     (store, verified): (&Disk, &Verified),
     (servers, room): (&Servers, &RoomDescriptor),
     from: u64,
@@ -516,6 +509,25 @@ pub(crate) async fn read_board(
         return Err(damaged_entry(from));
     }
     Ok(BoardPage { entries })
+}
+
+/// A board from an entry on, up to the first one that is damaged.
+///
+/// # Errors
+/// `Unavailable` if that is the one from which to read.
+pub(crate) async fn read_sound_board(
+    board: (&Disk, &Verified),
+    of: (&Servers, &RoomDescriptor),
+    from: u64,
+    damaged: Option<u64>,
+) -> Result<BoardPage, ServiceError> {
+    if damaged == Some(from) {
+        return Err(damaged_entry(from));
+    }
+    let mut page = read_board(board, of, from).await?;
+    let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
+    page.entries.truncate(sound);
+    Ok(page)
 }
 
 /// Of an entry that the disk has changed.

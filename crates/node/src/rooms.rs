@@ -90,6 +90,9 @@ pub enum Effect {
     Open(DecisionId),
     /// Take in what other servers hold of a decision.
     TakeHeld(DecisionId),
+    /// A server has opened a decision without parts for all who stayed away, although it has signed
+    /// for a share of each one's key: put that on record.
+    Lacking(DecisionId, PartyId),
     /// Erase what was kept for a decision that ended without a result.
     Erase(DecisionId),
     /// Do what a host's action asks of every server: the action of this number in the room's host

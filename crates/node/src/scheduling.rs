@@ -80,6 +80,15 @@ fn is_enough(collecting: &Collecting) -> bool {
     count >= people_for(collecting.minimum, SERVERS) || collecting.due.iter().any(Option::is_some)
 }
 
+/// After a restart: whether there were enough before the epoch's end is not known any more, so what
+/// is enough by now counts as having been so in time. The clock does not begin anew because a
+/// server was away when it ran out.
+pub fn restored(collecting: &mut Collecting) {
+    if is_enough(collecting) {
+        collecting.enough_at = collecting.begun_at;
+    }
+}
+
 /// Rooms whose epoch has enough submissions since the last beat.
 pub fn newly_enough(world: &World) -> Vec<RoomId> {
     let is_new = |collecting: &Collecting| collecting.enough_at.is_none() && is_enough(collecting);

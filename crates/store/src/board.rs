@@ -200,7 +200,47 @@ impl Store {
         for (party, signature) in &entry.signatures {
             sign(&mut transaction, room, epoch, *party, signature).await?;
         }
+        sqlx::query("DELETE FROM damaged_entries WHERE room = $1 AND position = $2")
+            .bind(room.as_slice())
+            .bind(to_sql(position)?)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await
+    }
+
+    /// Notes that an entry is not as it was published, until it is mended ([`Store::mend_entry`]).
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn note_damaged(&self, room: &RoomKey, position: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("note a damaged entry").await?;
+        let insert =
+            "INSERT INTO damaged_entries (room, position) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let query = sqlx::query(insert).bind(room.as_slice()).bind(to_sql(position)?);
+        query.execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// Forgets which entries were damaged: they are looked at anew.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn forget_damaged(&self) -> Result<(), Error> {
+        let mut transaction = self.begin("forget damaged entries").await?;
+        sqlx::query("DELETE FROM damaged_entries").execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// The first entry of a room from a position on that is not as it was published.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn damaged(&self, room: &RoomKey, from: u64) -> Result<Option<u64>, Error> {
+        let select = "SELECT position FROM damaged_entries WHERE room = $1 AND position >= $2 \
+                      ORDER BY position LIMIT 1";
+        let query = sqlx::query_scalar(select).bind(room.as_slice()).bind(to_sql(from)?);
+        let found: Option<i64> = query.fetch_optional(&self.pools.readers).await?;
+        found.map(|position| from_sql(position, "damaged_entries.position")).transpose()
     }
 
     async fn signatures(

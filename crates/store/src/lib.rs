@@ -47,7 +47,7 @@ pub use board::{EntryRow, NewEntry};
 pub use change::Change;
 pub use database::Database;
 pub use decisions::gatherings::GatheringKey;
-pub use decisions::turnout::{DueRow, HeldRecord};
+pub use decisions::turnout::{Drawn, DueRow, HeldRecord};
 pub use decisions::{DecisionKey, DecisionRow, NewRecord, OneTimeName};
 pub use epochs::{AssignmentRow, EpochRow, EpochState};
 pub use error::Error;

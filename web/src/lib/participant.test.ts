@@ -166,18 +166,26 @@ test('servers that name different slots are asked until they agree', async () =>
   expect(bodies(1)).toEqual(Array(3).fill('cover slot 4 from 012'));
 });
 
-test('who gets no slot in a whole epoch goes to another server', async () => {
+test('who gets no slot goes to another server in time, whatever numbers the servers tell', async () => {
   world.slots = [new Problem(404, 'no slot yet'), 4, 4];
   start();
-  world.collect(1, 8_000, [0, 5, 5]);
-  await world.clock.advance(8_000);
-  expect(bodies(1)).toEqual([]);
-  world.slots = [4, 4, 4];
-  world.collect(2, 8_000, [0, 5, 5]);
-  await world.clock.advance(8_000);
+  world.collect(1, 60_000, [0, 5, 5]);
+  await world.clock.advance(10_000);
   expect(world.greeted[0]?.party).toBe(0);
   expect(world.greeted.at(-1)?.party).not.toBe(0);
-  expect(bodies(2)).toHaveLength(3);
+  expect(path.at(-1)?.at).toBe('placed');
+  await world.clock.advance(50_000);
+  expect(bodies(1)).toHaveLength(3);
+});
+
+test('who is kept waiting at one server after another comes back to none of them', async () => {
+  const none = new Problem(404, 'no slot yet');
+  world.slots = [none, none, 4];
+  start();
+  world.collect(1, 60_000, [0, 1, 5]);
+  await world.clock.advance(15_000);
+  expect([...new Set(world.greeted.map(({ party }) => party))]).toEqual([0, 1, 2]);
+  expect(path.at(-1)?.at).toBe('placed');
 });
 
 test('who came just before the sealing is not driven away', async () => {

@@ -69,6 +69,13 @@ const COUNTING = 1_500;
  */
 const SETTLED = 5_000;
 
+/**
+ * Milliseconds, or in rooms with short epochs a third of one, after which a server gives a place to
+ * whoever is still there; and how long that may take to arrive. Who has none by then goes to another
+ * server, whatever numbers the servers tell.
+ */
+const LONGEST_WAIT = 5_000;
+const ARRIVING = 1_500;
 /** Milliseconds after which whoever has no place looks whether the home is fuller than others. */
 const CROWDED = 1_000;
 /** Servers that must have taken a submission before it counts as handed in. */
@@ -78,6 +85,9 @@ const TAKEN = 2;
 const PATIENCE = 15_000;
 
 export class Participant {
+  /** Servers at which this participant has waited in vain for a place in an epoch. */
+  private shunned = { epoch: -1, parties: new Set<number>() };
+
   constructor(private readonly world: Surroundings) {}
 
   /** Takes part until `signal` aborts. */
@@ -106,11 +116,18 @@ export class Participant {
     while (!signal.aborted && !statuses.complete() && clock.now() < begun + COUNTING)
       await statuses.next(POLL, signal);
     while (!signal.aborted) {
-      const home = chooseHome(statuses.places(), avoid, Math.floor(random() * 2 ** 31));
+      const home = chooseHome(this.open(), avoid, Math.floor(random() * 2 ** 31));
       if (home !== undefined && (await this.greet(home))) return home;
       await statuses.next(POLL, signal);
     }
     return undefined;
+  }
+
+  /** How many the servers have that are not shunned; of all, if no other one answers. */
+  private open(): number[] {
+    const all = this.world.statuses.places();
+    const left = all.map((count, party) => (this.shunned.parties.has(party) ? -1 : count));
+    return left.some((count) => count >= 0) ? left : all;
   }
 
   /**
@@ -205,6 +222,7 @@ export class Participant {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { statuses, clock, moved } = this.world;
+    if (epoch !== this.shunned.epoch) this.shunned = { epoch, parties: new Set() };
     const over = this.whenOver(epoch, home, signal);
     const opened = clock.now();
     const due = this.whenDue(epoch, over);
@@ -370,16 +388,23 @@ export class Participant {
 
   /**
    * Asks the home for what it gives to this participant's slot. `elsewhere` if it gives none since
-   * others came first, and another server has fewer participants.
+   * others came first, and another server has fewer participants; or if it gives none for so long
+   * that it may be keeping this participant out.
    */
   private async place(
     epoch: number,
     home: number,
     due: AbortSignal,
   ): Promise<Uint8Array | undefined | 'elsewhere'> {
-    const { statuses, clock } = this.world;
+    const { statuses, clock, seconds } = this.world;
     const done = new AbortController();
     const until = AbortSignal.any([due, done.signal]);
+    const starved = async () => {
+      await clock.sleep(Math.min(LONGEST_WAIT, (seconds * 1000) / 3) + ARRIVING, until);
+      if (until.aborted) return undefined;
+      this.shunned.parties.add(home);
+      return 'elsewhere' as const;
+    };
     const crowded = async () => {
       await clock.sleep(CROWDED, until);
       while (!until.aborted) {
@@ -394,6 +419,7 @@ export class Participant {
     const found = await Promise.race([
       asking,
       crowded().then(async (said) => said ?? (await asking)),
+      starved().then(async (said) => said ?? (await asking)),
     ]);
     done.abort();
     return found;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Signature, SigningKey};
 use ostrakon_decide::keys::{GRACE, MOST_LIFETIME, STOCK_THRESHOLD, certify, stock_digest};
 use ostrakon_decide::shares::new_key;
-use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Refused, Serial, Stage, Visit};
+use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Serial, Stage, Visit};
 use ostrakon_node::interface::decisions::{DepositReceipt, StockLevel};
 use ostrakon_party::wire;
 use serde::Serialize;
@@ -113,9 +113,10 @@ pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -
         let record = visit
             .accept(&key, certified.clone(), invitation, edge::unix_time())
             .map_err(refused)?;
-        let handed = decision.hand_in(&record).await?;
-        decision.read(super::decision::SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
-        if matches!(handed, Handed::Taken) || chain(visit)?.person(&key.verifying_key()).is_some() {
+        let handed = decision.hand_in(&record, visit).await?;
+        if !matches!(handed, Handed::Overtaken)
+            || chain(visit)?.person(&key.verifying_key()).is_some()
+        {
             return Ok(());
         }
     }
@@ -128,8 +129,12 @@ pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -
 /// If the decision ends before, or a server shows what cannot be.
 pub async fn until_answers_are_taken(decision: &Decision, visit: &mut Visit) -> Result<()> {
     let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(5));
+    let mut parties = (0..decision.deployment.connections.len()).cycle();
     while chain(visit)?.stage() == Stage::Accepting {
-        match decision.read(super::decision::SEQUENCER, visit, WAIT, 0, |_| {}).await {
+        // One server alone cannot have this wait for ever.
+        let party = parties.next().unwrap_or(super::decision::SEQUENCER);
+        decision.news(party, visit, 0, WAIT).await;
+        match decision.read_on(visit, |_| {}).await {
             Ok(_) => {}
             Err(error) if failure::is_unreachable(&error) => pauses.pause().await,
             Err(error) => return Err(error),
@@ -164,11 +169,9 @@ pub async fn answer(
                 visit.answer(&key, answers, memory, edge::unix_time(), &mut edge::entropy())
             })
         })?;
-        match decision.hand_in(&made.map_err(refused)?).await? {
-            Handed::Taken => return Ok(()),
-            Handed::Overtaken => {
-                decision.read(super::decision::SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
-            }
+        match decision.hand_in(&made.map_err(refused)?, visit).await? {
+            Handed::Taken | Handed::Held => return Ok(()),
+            Handed::Overtaken => {}
         }
     }
     bail!("others are always faster; try again, with the same answers")
@@ -178,10 +181,10 @@ fn has_answered(visit: &Visit, place: u16) -> bool {
     visit.chain().is_some_and(|chain| chain.people()[usize::from(place)].answered().is_some())
 }
 
-/// Reads on at the other servers until one of them has the account's answers, too.
+/// Reads on until two servers have signed for the account's answers; only then they are forgotten.
 ///
 /// # Errors
-/// If none of them has them after a while: the same command asks again.
+/// If no two have after a while: the same command asks again.
 pub async fn confirm(
     decision: &Decision,
     account: &mut Account,
@@ -189,25 +192,22 @@ pub async fn confirm(
 ) -> Result<Receipt> {
     let key = account.key_in(chain(visit)?).verifying_key();
     for attempt in 0..CONFIRMATIONS {
-        let other = 1 + (attempt as usize) % (decision.deployment.connections.len() - 1);
-        match decision.read(other, visit, Duration::from_secs(2), 0, |_| {}).await {
+        match decision.read_on(visit, |_| {}).await {
             Ok(_) => {}
-            Err(error) if failure::is_unreachable(&error) => continue,
+            Err(error) if failure::is_unreachable(&error) => {}
             Err(error) => return Err(error),
         }
-        verify(visit)?;
-        let receipt = account.remember(|memory| {
-            visit.remember(&key, memory)?;
-            Ok::<_, Refused>(visit.confirmed(&key, memory))
-        })?;
-        if let Some(mut receipt) = receipt.map_err(refused)?
-            && decision.holds(other, visit, receipt.number).await.unwrap_or(false)
-        {
-            decision.sign_receipt(&mut receipt).await?;
+        let mut memory = account.memory().clone();
+        visit.remember(&key, &mut memory).map_err(refused)?;
+        if let Some(mut receipt) = visit.confirmed(&key, &mut memory) {
+            decision.sign_receipt(&mut receipt).await;
             if receipt.is_complete() {
+                account.remember(|kept| *kept = memory)?;
                 return Ok(receipt);
             }
         }
+        let other = 1 + (attempt as usize) % (decision.deployment.connections.len() - 1);
+        decision.news(other, visit, 0, Duration::from_secs(2)).await;
     }
     Err(failure::unreachable(
         "the answer was sent, but no two servers have signed for it yet: give the same command again to be sure of it",

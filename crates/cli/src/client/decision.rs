@@ -15,6 +15,7 @@ use ostrakon_node::interface::decisions::{Acknowledged, DecisionInfo, RecordTake
 use ostrakon_party::{PartyId, Servers};
 use serde::de::DeserializeOwned;
 
+use super::agreeing::Tails;
 use super::connection::{CallError, Connection, Pauses};
 use super::room::{patiently, servers_of};
 use crate::edge;
@@ -22,8 +23,13 @@ use crate::failure;
 
 /// The server that puts all records into one order.
 pub const SEQUENCER: usize = 0;
-/// How often the other servers are asked how a decision stands before they count as silent.
+/// How often the servers are asked how a decision stands before what one of them shows alone is left
+/// aside.
 const COMPARISONS: u32 = 6;
+/// Records that a chain may have: what a server says beyond is not believed.
+const MOST: usize = 1_000;
+/// How often it is looked whether two servers show what the sequencer says to have.
+const LOOKS: u32 = 8;
 
 /// Three servers that keep decisions.
 pub struct Deployment {
@@ -75,10 +81,27 @@ impl Deployment {
 
 /// What became of a record that was handed in.
 pub enum Handed {
-    /// It is in the chain.
+    /// Two servers show it in the chain.
     Taken,
-    /// Another record came first: read on.
+    /// Another server holds it: nobody counts as absent whose record one of them holds.
+    Held,
+    /// Another record came first; it was read.
     Overtaken,
+}
+
+/// What the servers have opened, as one of them shows it.
+pub type Openings = Vec<(PartyId, Opening)>;
+
+/// What came of reading on.
+pub struct Read {
+    /// What the servers have opened.
+    pub openings: Openings,
+    /// Servers that answered.
+    answered: usize,
+    /// Whether a server shows more than two do.
+    more: bool,
+    /// Two servers that show different histories, with nothing to tell whom to believe.
+    conflict: Option<(usize, usize)>,
 }
 
 /// A decision at its servers.
@@ -108,178 +131,200 @@ impl Decision {
         format!("decisions/{}{below}", self.link.decision.to_hex())
     }
 
-    /// Reads on at a server, everything that it has; `report` is told the number of records after
-    /// each. If there is nothing new and no more openings than `opened`, the server is given `wait`
-    /// to have something.
+    /// Waits until a server has more than was read or more openings than `opened`, at most `wait`.
+    pub async fn news(&self, party: usize, visit: &Visit, opened: usize, wait: Duration) {
+        let query = [("from", u64::from(length(visit))), ("opened", opened as u64)];
+        let connection = &self.deployment.connections[party];
+        drop(connection.get_waiting::<RecordsPage>(&self.path("/records"), &query, wait).await);
+        // One that answers at once and has nothing new is not asked without a pause.
+        Pauses::new(Duration::from_millis(200), Duration::from_millis(200)).pause().await;
+    }
+
+    /// Reads on what two servers show alike, and verifies it; `report` is told the number of
+    /// records after each. Who contradicts two others is named to whoever runs this program.
     ///
     /// # Errors
-    /// If the server does not answer, or shows what cannot be.
-    pub async fn read(
-        &self,
-        party: usize,
-        visit: &mut Visit,
-        wait: Duration,
-        opened: usize,
-        report: impl Fn(u32),
-    ) -> Result<Vec<(PartyId, Opening)>> {
-        let connection = &self.deployment.connections[party];
-        let mut wait = wait;
+    /// If no server answers, or something that two of them show does not hold.
+    pub async fn read_on(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Read> {
+        let servers = self.deployment.connections.len();
+        let (mut tails, mut answered, mut silent) = (Tails::new(servers), 0, None);
+        let mut openings = Openings::new();
+        for party in 0..servers {
+            let (records, opened) = match self.beyond(party, length(visit)).await {
+                Ok(shown) => shown,
+                Err(error) => {
+                    silent = silent.or(Some(error));
+                    continue;
+                }
+            };
+            answered += 1;
+            if opened.len() > openings.len() {
+                openings = opened;
+            }
+            tails.show(party, records);
+            while let Some(believed) = tails.next() {
+                visit.read(&believed.record, &mut edge::entropy()).map_err(refused)?;
+                report(length(visit));
+                believed.contradicting.iter().for_each(|party| self.warn(*party));
+            }
+        }
+        if let (0, Some(error)) = (answered, silent) {
+            return Err(failure::call(error));
+        }
+        verify(visit)?;
+        Ok(Read { openings, answered, more: tails.is_more(), conflict: tails.conflict() })
+    }
+
+    /// What a server shows from this record on. An opening that is malformed is left out.
+    async fn beyond(&self, party: usize, from: u32) -> Result<(Vec<Vec<u8>>, Openings), CallError> {
+        let mut records: Vec<Vec<u8>> = Vec::new();
         loop {
-            let from = visit.chain().map_or(0, Chain::length);
-            let query = [("from", u64::from(from)), ("opened", opened as u64)];
-            let page: RecordsPage = connection
-                .get_waiting(&self.path("/records"), &query, wait)
-                .await
-                .map_err(failure::call)?;
-            if page.records.is_empty() {
-                return page
+            let query = [("from", from as usize + records.len())];
+            let page: RecordsPage =
+                self.deployment.connections[party].get(&self.path("/records"), &query).await?;
+            let decode = |text: &String| BASE64URL_NOPAD.decode(text.as_bytes()).ok();
+            if page.records.is_empty() || records.len() >= MOST {
+                let openings = page
                     .openings
                     .iter()
-                    .map(|info| Ok((PartyId(info.party), opening(&info.opening)?)))
-                    .collect();
+                    .filter_map(|info| Some((PartyId(info.party), opening(&info.opening).ok()?)));
+                return Ok((records, openings.collect()));
             }
-            for record in &page.records {
-                let bytes = BASE64URL_NOPAD
-                    .decode(record.as_bytes())
-                    .map_err(|_| refused(Refused::Form))?;
-                visit.read(&bytes, &mut edge::entropy()).map_err(refused)?;
-                report(visit.chain().map_or(0, Chain::length));
-            }
-            wait = Duration::ZERO;
+            // What is no text of bytes is no record, and nobody else shows it.
+            records.extend(page.records.iter().map(|text| decode(text).unwrap_or_default()));
         }
     }
 
-    /// Reads everything that the sequencer has, or another server if that does not answer, and
-    /// verifies all of it.
+    fn warn(&self, party: usize) {
+        tracing::warn!(
+            "{} shows another history of this decision than two other servers, which are believed: \
+             tell the others, and whoever runs the servers",
+            self.deployment.connections[party].origin()
+        );
+    }
+
+    /// Reads and verifies everything that two servers show, and gives those some time that are
+    /// behind.
     ///
     /// # Errors
-    /// If no server answers, or something does not hold.
-    pub async fn read_all(
-        &self,
-        visit: &mut Visit,
-        report: impl Fn(u32),
-    ) -> Result<Vec<(PartyId, Opening)>> {
-        let mut silent = None;
-        for party in 0..self.deployment.connections.len() {
-            match self.read(party, visit, Duration::ZERO, 0, &report).await {
-                Ok(openings) => {
-                    verify(visit)?;
-                    self.compare(visit, party).await?;
-                    return Ok(openings);
-                }
-                Err(error) if failure::is_unreachable(&error) => silent = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(silent.unwrap_or_else(|| failure::unreachable("no server answers")))
-    }
-
-    /// Compares what was read with what the other servers say, one of whom at least must answer.
-    /// What one of them has beyond it is read there.
-    async fn compare(&self, visit: &mut Visit, party: usize) -> Result<()> {
+    /// If fewer than two servers answer, two show different histories and no third one tells whom
+    /// to believe, or something does not hold.
+    pub async fn read_all(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Openings> {
         let mut pauses = Pauses::new(Duration::from_millis(100), Duration::from_secs(1));
-        for _ in 0..COMPARISONS {
-            let mut agreed = false;
-            for other in (0..self.deployment.connections.len()).filter(|other| *other != party) {
-                agreed |= self.agrees(visit, party, other).await?;
-            }
-            if agreed {
-                return Ok(());
+        let mut read = self.read_on(visit, &report).await?;
+        for _ in 1..COMPARISONS {
+            if read.answered > 1 && !read.more {
+                break;
             }
             // What has just begun may not have reached the others.
             pauses.pause().await;
+            read = self.read_on(visit, &report).await?;
         }
-        Err(failure::unreachable(
-            "no second server has this decision and answers, so nothing can be compared; try again",
-        ))
+        if let Some((one, another)) = read.conflict {
+            let origin = |party: usize| self.deployment.connections[party].origin();
+            return Err(failure::unproven(format!(
+                "{} shows another history than {}: do not answer, and tell the others",
+                origin(one),
+                origin(another)
+            )));
+        }
+        if read.answered < 2 || visit.chain().is_none() {
+            return Err(failure::unreachable(
+                "no second server has this decision and answers, so nothing can be compared; try again",
+            ));
+        }
+        self.compare(visit).await;
+        Ok(read.openings)
     }
 
-    /// Whether another server answers, and shows the same history.
-    async fn agrees(&self, visit: &mut Visit, party: usize, other: usize) -> Result<bool> {
-        let connections = &self.deployment.connections;
-        let Ok(info) = connections[other].get::<DecisionInfo>(&self.path(""), &()).await else {
-            return Ok(false);
-        };
-        if info.records > visit.chain().map_or(0, Chain::length) {
-            self.read(other, visit, Duration::ZERO, 0, |_| {}).await?;
-            verify(visit)?;
+    /// Names the servers whose history is another one than what two show, and not longer.
+    async fn compare(&self, visit: &Visit) {
+        for (party, connection) in self.deployment.connections.iter().enumerate() {
+            let info = connection.get::<DecisionInfo>(&self.path(""), &()).await;
+            let Some((last, head)) =
+                info.ok().and_then(|info| Some((info.records.checked_sub(1)?, info.head)))
+            else {
+                continue;
+            };
+            if visit.digest(last).is_some_and(|digest| digest.to_hex() != head) {
+                self.warn(party);
+            }
         }
-        let last = info
-            .records
-            .checked_sub(1)
-            .and_then(|last| visit.digest(last))
-            .map(|digest| digest.to_hex());
-        if last.as_ref() == Some(&info.head) {
-            return Ok(true);
-        }
-        let (one, another) = (connections[other].origin(), connections[party].origin());
-        Err(failure::unproven(format!(
-            "{one} shows another history than {another}: do not answer, and tell the others"
-        )))
-    }
-
-    /// Whether another server has the record of this number, too, in the history that was read.
-    ///
-    /// # Errors
-    /// If it does not answer.
-    pub async fn holds(&self, party: usize, visit: &Visit, number: u32) -> Result<bool> {
-        let info =
-            self.deployment.connections[party].get::<DecisionInfo>(&self.path(""), &()).await;
-        let info = info.map_err(failure::call)?;
-        let last = info
-            .records
-            .checked_sub(1)
-            .and_then(|last| visit.digest(last))
-            .map(|digest| digest.to_hex());
-        Ok(info.records > number && last == Some(info.head))
     }
 
     /// Adds to a receipt the signatures of the servers that answer and have its record.
-    ///
-    /// # Errors
-    /// If a server gives a signature that does not hold.
-    pub async fn sign_receipt(&self, receipt: &mut Receipt) -> Result<()> {
+    /// A signature that does not hold is none.
+    pub async fn sign_receipt(&self, receipt: &mut Receipt) {
         let path = self.path(&format!("/receipts/{}", receipt.number));
         for connection in &self.deployment.connections {
             if let Ok(word) = connection.get::<Acknowledged>(&path, &()).await {
                 let word =
                     Acknowledgement { party: PartyId(word.party), signature: word.signature };
-                receipt.add(&self.deployment.operators, word).map_err(refused)?;
+                drop(receipt.add(&self.deployment.operators, word));
             }
         }
-        Ok(())
     }
 
-    /// Hands a record in: at the sequencer, and if that does not answer, at the others, which hold
-    /// it and ask the sequencer to take it.
+    /// Hands a record in, after what was read, and reads on. Whatever the sequencer answers, an
+    /// acceptance or answers are given to the others as well, unless two servers show that the
+    /// chain has gone on: they hold it.
     ///
     /// # Errors
-    /// If the sequencer does not answer, or refuses it.
-    pub async fn hand_in(&self, record: &SignedRecord) -> Result<Handed> {
-        match self
-            .deployment
-            .post::<RecordTaken>(&self.path("/records"), None, record.encode())
-            .await
-        {
-            Ok(_) => Ok(Handed::Taken),
-            Err(error) if error.status() == Some(409) => Ok(Handed::Overtaken),
-            Err(error) if record.record.speaks_for().is_some() && error.passes() => {
-                if self.hold(record).await { Ok(Handed::Taken) } else { Err(failure::call(error)) }
-            }
+    /// If the sequencer does not take it and nobody holds it: its refusal is believed if a second
+    /// server refuses, too, or none of the others answers.
+    pub async fn hand_in(&self, record: &SignedRecord, visit: &mut Visit) -> Result<Handed> {
+        let path = self.path("/records");
+        let answer = self.deployment.post::<RecordTaken>(&path, None, record.encode()).await;
+        let answer = answer.map(drop);
+        if (answer.is_ok() || answer.as_ref().is_err_and(overtaken)) && self.moves(visit).await? {
+            let digest = record.digest(&self.deployment.operators);
+            let taken = visit.digest(record.record.number) == Some(digest);
+            return Ok(if taken { Handed::Taken } else { Handed::Overtaken });
+        }
+        if record.record.speaks_for().is_some() {
+            return self.hold(record, answer).await;
+        }
+        match answer {
+            Err(error) if overtaken(&error) => Ok(Handed::Overtaken),
             Err(error) => Err(failure::call(error)),
+            Ok(()) => Err(failure::unreachable(
+                "the first server says that it has the record, and no second one shows it; look again",
+            )),
         }
     }
 
-    /// Hands a record in at the servers that do not put records into order: whether one of them
-    /// holds it.
-    async fn hold(&self, record: &SignedRecord) -> bool {
-        let mut held = false;
+    /// Whether two servers soon show more than was read.
+    async fn moves(&self, visit: &mut Visit) -> Result<bool> {
+        let before = length(visit);
+        let mut pauses = Pauses::new(Duration::from_millis(50), Duration::from_millis(500));
+        for _ in 0..LOOKS {
+            self.read_on(visit, |_| {}).await?;
+            if length(visit) > before {
+                return Ok(true);
+            }
+            pauses.pause().await;
+        }
+        Ok(false)
+    }
+
+    /// Hands a record in at the servers that do not put records into order, after the sequencer's
+    /// answer.
+    async fn hold(&self, record: &SignedRecord, answer: Result<(), CallError>) -> Result<Handed> {
+        let (mut held, mut refused, mut silent) = (false, false, true);
         for connection in self.deployment.connections.iter().skip(1) {
             let path = self.path("/records");
             let answer = connection.post_bytes::<RecordTaken>(&path, None, record.encode()).await;
             held |= answer.is_ok();
+            silent &= answer.as_ref().is_err_and(CallError::passes);
+            refused |= answer.is_err_and(|error| !error.passes() && !overtaken(&error));
         }
-        held
+        match answer {
+            _ if held => Ok(Handed::Held),
+            Err(error) if error.passes() || (!overtaken(&error) && (refused || silent)) => {
+                Err(failure::call(error))
+            }
+            _ => Ok(Handed::Overtaken),
+        }
     }
 
     /// The result, from the openings of all three servers; `None` if there is none yet, or will be
@@ -298,29 +343,35 @@ impl Decision {
         Examined::of(visit).and_then(|examined| examined.outcome(openings)).map_err(refused)
     }
 
-    /// The archive of the whole decision.
+    /// The archive of the whole decision, as it was read.
     ///
     /// # Errors
-    /// If the server does not answer.
-    pub async fn archive(&self, openings: &[(PartyId, Opening)]) -> Result<Archive> {
-        let mut records = Vec::new();
-        loop {
-            let page: RecordsPage = self.deployment.connections[SEQUENCER]
-                .get(&self.path("/records"), &[("from", records.len())])
-                .await
-                .map_err(failure::call)?;
-            if page.records.is_empty() {
-                return Ok(Archive::new(self.deployment.servers.clone(), &records, openings));
-            }
-            for record in page.records {
-                records.push(
-                    BASE64URL_NOPAD
-                        .decode(record.as_bytes())
-                        .map_err(|_| refused(Refused::Form))?,
-                );
+    /// If no server that shows it answers.
+    pub async fn archive(&self, visit: &Visit, openings: &[(PartyId, Opening)]) -> Result<Archive> {
+        let servers = &self.deployment.servers;
+        let last = length(visit).saturating_sub(1);
+        for party in 0..self.deployment.connections.len() {
+            let Ok((mut records, _)) = self.beyond(party, 0).await else { continue };
+            records.truncate(last as usize + 1);
+            let head =
+                records.get(last as usize).and_then(|bytes| SignedRecord::decode(bytes).ok());
+            let digest = head.map(|head| head.digest(&self.deployment.operators));
+            if digest.is_some() && digest == visit.digest(last) {
+                return Ok(Archive::new(servers.clone(), &records, openings));
             }
         }
+        Err(failure::unreachable("no server that shows what was read answers; try again"))
     }
+}
+
+/// Records that were read.
+fn length(visit: &Visit) -> u32 {
+    visit.chain().map_or(0, Chain::length)
+}
+
+/// Another record came first.
+fn overtaken(error: &CallError) -> bool {
+    error.status() == Some(409)
 }
 
 /// Verifies all steps that were read.
@@ -343,3 +394,6 @@ pub fn refused(refused: Refused) -> anyhow::Error {
         other => failure::unproven(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

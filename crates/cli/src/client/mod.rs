@@ -8,6 +8,7 @@
 //! this device in a room of members.
 
 pub mod account;
+mod agreeing;
 pub mod answering;
 pub mod board;
 pub mod computation;

@@ -1,5 +1,6 @@
 //! One participant: present at one server, and in every epoch with a message or a cover.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::RowFormat;
-use ostrakon_broadcast::client::{choose_home, is_crowded, presence_digest};
+use ostrakon_broadcast::client::{choose_home, is_crowded, longest_wait, presence_digest, without};
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
@@ -37,7 +38,7 @@ const SPREAD: Duration = Duration::from_millis(800);
 /// How often whoever has no slot looks whether its home is fuller than others, and how often in an
 /// epoch at most.
 const CROWDED_EVERY: Duration = Duration::from_secs(1);
-const CROWDED_LOOKS: u32 = 5;
+const CROWDED_LOOKS: u32 = 8;
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER: Duration = Duration::from_millis(1500);
 
@@ -89,6 +90,9 @@ struct Work {
     /// often it was.
     look: Instant,
     looks: u32,
+    /// Since when it waits for a slot where it is, and where it has waited in vain.
+    since: Instant,
+    shunned: BTreeSet<PartyId>,
     /// Of a participant with a row for each epoch: when it hands in, which does not depend on what
     /// it did before.
     moment: Instant,
@@ -98,7 +102,7 @@ impl Work {
     fn new(epoch: u64, parties: usize, expects_slot: bool, moment: Instant) -> Self {
         let (issues, accepted) = (vec![None; parties], vec![false; parties]);
         let look = Instant::now() + CROWDED_EVERY;
-        let (submission, row, reported, looks) = Default::default();
+        let (submission, row, reported, looks, shunned) = Default::default();
         Self {
             epoch,
             issues,
@@ -109,6 +113,8 @@ impl Work {
             expects_slot,
             look,
             looks,
+            since: Instant::now(),
+            shunned,
             moment,
         }
     }
@@ -309,6 +315,7 @@ impl Participant {
         let welcome = matches!(tokio::time::timeout(PRESENCE_TIME, answer).await, Ok(Ok(_)));
         if welcome && (!self.present || self.home != Some(home)) {
             report(Event::Home(home));
+            (self.work.since, self.work.looks) = (Instant::now(), 0);
         }
         self.displaced = !welcome;
         self.present = welcome;
@@ -322,7 +329,8 @@ impl Participant {
     async fn choose(&self) -> Option<PartyId> {
         let draw = u32::from_le_bytes(edge::random());
         tokio::time::sleep(SPREAD * (draw >> 16) / (1 << 16)).await;
-        choose_home(&self.room.counts().await, self.home, draw)
+        let present = without(&self.room.counts().await, &self.work.shunned);
+        choose_home(&present, self.home, draw)
     }
 
     /// After an epoch with too few: every second one of those at a server that is too full looks
@@ -344,8 +352,8 @@ impl Participant {
         }
     }
 
-    /// Without a slot at a server that has more participants than another one: it is time to look
-    /// for another home. Servers give out their slots evenly.
+    /// Without a slot at a server that has more participants than another one, or for too long: it
+    /// is time to look for another home. Servers give out their slots evenly.
     async fn go_where_there_are_fewer(&mut self) -> bool {
         let Some(home) = self.home.filter(|_| self.present && self.work.is_kept_waiting()) else {
             return false;
@@ -355,7 +363,12 @@ impl Participant {
         }
         self.work.look = Instant::now() + CROWDED_EVERY;
         self.work.looks += 1;
-        self.displaced |= is_crowded(&self.room.counts().await, home);
+        // One server alone keeps nobody out by what it says of the numbers.
+        let starved = self.work.since.elapsed() >= longest_wait(self.room.descriptor.seconds);
+        if starved {
+            self.work.shunned.insert(home);
+        }
+        self.displaced |= starved || is_crowded(&self.room.counts().await, home);
         self.displaced
     }
 

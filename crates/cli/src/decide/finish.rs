@@ -1,13 +1,11 @@
 //! `ostrakon decide finish`.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_decide::{Content, Link, Visit};
 
 use super::{State, report};
 use crate::client::answering::chain;
-use crate::client::decision::{Handed, SEQUENCER, verify};
+use crate::client::decision::Handed;
 use crate::client::{Account, Decision};
 use crate::{edge, secret};
 
@@ -73,9 +71,7 @@ async fn append(
         chain(visit)?
             .check(&record)
             .map_err(|error| anyhow::anyhow!("that is not possible: {error}"))?;
-        let handed = decision.hand_in(&record).await?;
-        decision.read(SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
-        verify(visit)?;
+        let handed = decision.hand_in(&record, visit).await?;
         if matches!(handed, Handed::Taken) {
             return Ok(());
         }

@@ -78,28 +78,29 @@ pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
 
 async fn online(link: Link, options: &Options) -> Result<()> {
     let mut account = options.state.account()?;
-    let (decision, visit, openings) = super::read(link).await?;
+    let (decision, mut visit, openings) = super::read(link).await?;
     let key = account.key_in(chain(&visit)?).verifying_key();
     account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
     let outcome = decision.outcome(&visit, &openings)?;
     if let Some(file) = &options.output {
-        let text = decision.archive(&openings).await?.to_text();
+        let text = decision.archive(&visit, &openings).await?.to_text();
         check(text.as_bytes(), Some(&decision.link))?;
         export::write(file, &text)?;
     }
     if options.tell && outcome.is_some() {
-        tell(&decision, &account, &visit).await?;
+        tell(&decision, &account, &mut visit).await?;
     }
     report::print(chain(&visit)?, outcome, &openings, options.json)
 }
 
-async fn tell(decision: &Decision, account: &Account, visit: &Visit) -> Result<()> {
+async fn tell(decision: &Decision, account: &Account, visit: &mut Visit) -> Result<()> {
     let chain = chain(visit)?;
     let key = account.key_in(chain);
     let own = chain.person(&key.verifying_key());
     let told = own.is_none_or(|person| chain.people()[usize::from(person)].has_verified());
     if !told && chain.stage() == Stage::Closed {
-        decision.hand_in(&chain.next(&key, edge::unix_time(), Content::Verified)).await?;
+        let record = chain.next(&key, edge::unix_time(), Content::Verified);
+        decision.hand_in(&record, visit).await?;
     }
     Ok(())
 }

@@ -270,11 +270,10 @@ async fn result(http: &reqwest::Client, link: &Link) -> Result<(Outcome, String)
     let mut openings: Vec<(PartyId, Opening)> = decision.read_all(&mut visit, |_| {}).await?;
     loop {
         if let Some(outcome) = decision.outcome(&visit, &openings)? {
-            return Ok((outcome, decision.archive(&openings).await?.to_text()));
+            return Ok((outcome, decision.archive(&visit, &openings).await?.to_text()));
         }
-        openings =
-            decision.read(0, &mut visit, Duration::from_secs(5), openings.len(), |_| {}).await?;
-        crate::client::decision::verify(&mut visit)?;
+        decision.news(0, &visit, openings.len(), Duration::from_secs(5)).await;
+        openings = decision.read_on(&mut visit, |_| {}).await?.openings;
         let stage = chain(&visit)?.stage();
         ensure!(
             !matches!(stage, ostrakon_decide::Stage::Lapsed | ostrakon_decide::Stage::Cancelled),

@@ -90,6 +90,9 @@ pub fn check_creation<'a>(
         if layer.party != party {
             return Err(error(InvalidKey::Server(party.0)));
         }
+        if !layer.is_fresh(record.time) {
+            return Err(rule("the servers drew their layers too long before it"));
+        }
         match signatures {
             Signatures::Verify => layer.verify(operators, draft).map_err(error)?,
             Signatures::Trust => drop(layer.layer_key(draft.threshold).map_err(error)?),

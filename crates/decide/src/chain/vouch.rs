@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, Stage};
 use crate::draft::Draft;
+use crate::keys::KeyName;
 use crate::operators::SERVERS;
 use crate::record::{Content, SignedRecord};
 
@@ -89,6 +90,13 @@ pub struct Held {
     pub previous: Digest,
     /// The signed record, encoded.
     pub record: Vec<u8>,
+}
+
+impl Held {
+    /// The one-time key that the record would spend.
+    pub fn spends(&self) -> Option<KeyName> {
+        SignedRecord::decode(&self.record).ok()?.record.spends()
+    }
 }
 
 /// Why a record is not vouched for.
@@ -169,7 +177,8 @@ impl Vouching {
     }
 
     /// Whether a record, which the rules allow next, may stand although it leaves people out or
-    /// ends the decision. `after` is how many announcements of each server its author knew.
+    /// ends the decision. `after` is how many announcements of each server its author knew. What is
+    /// held counts if it is `takeable`.
     ///
     /// # Errors
     /// [`Unvouched`].
@@ -178,6 +187,7 @@ impl Vouching {
         chain: &Chain,
         signed: &SignedRecord,
         after: &[u64; SERVERS],
+        takeable: impl Fn(&Held) -> bool,
     ) -> Result<(), Unvouched> {
         let content = &signed.record.content;
         let left_out = signed.record.leaves_out();
@@ -194,7 +204,7 @@ impl Vouching {
         }
         let hidden = self.waiting(&signed.record.previous).find(|held| {
             let known = after.get(held.by.index()).is_some_and(|known| held.announcement < *known);
-            known && (lapses || left_out.contains(&held.person))
+            known && (lapses || left_out.contains(&held.person)) && takeable(held)
         });
         hidden.map_or(Ok(()), |held| Err(Unvouched::Hides { by: held.by.0, person: held.person }))
     }

@@ -1,6 +1,7 @@
 //! Records that cheats sign, each of which the one rule refuses and names.
 
 use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_decide::layers::FRESH;
 use ostrakon_decide::record::{claim_digest, create};
 use ostrakon_decide::*;
 
@@ -270,4 +271,26 @@ fn only_the_creator_removes_and_only_whom_the_function_can_do_without() {
         let mut decision = Decision::new(world, &draft);
         refused(&mut decision, &creator(), Content::Remove { person: 2 }, reason);
     }
+}
+
+/// Honest operators erase what they drew for a draft that is not begun.
+#[test]
+fn a_decision_does_not_begin_with_layers_that_may_be_erased() {
+    let mut world = World::new(1);
+    let drafted = draft(&world, 3, 2, vec![ballot(Function::Tally, 2)]);
+    let first = world.create(&drafted);
+    let Content::Create(creation) = &first.record.content else { unreachable!("it creates") };
+    let begin = |time| {
+        let layers = creation.layers.clone();
+        let first = create(drafted.clone(), layers, &world.operators, &creator(), time);
+        Chain::begin(world.operators, &first)
+    };
+    let last = first.record.time + FRESH;
+    assert!(begin(last).is_ok_and(|chain| chain.is_fresh(last) && !chain.is_fresh(last + 1)));
+    assert!(begin(last + 1).unwrap_err().to_string().contains("drew their layers too long before"));
+    let mut later = first.clone();
+    let Content::Create(creation) = &mut later.record.content else { unreachable!("it creates") };
+    creation.layers[0].drawn += 1;
+    let later = later.record.sign(&world.operators, &creator());
+    assert!(Chain::begin(world.operators, &later).is_err(), "the operator signs the time");
 }

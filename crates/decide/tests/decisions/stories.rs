@@ -284,7 +284,7 @@ fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
             "{error}"
         );
         for party in (0..3).filter(|party| holds(*party, short)) {
-            assert!(error.contains(&format!("only server {party} could")), "{error}");
+            assert!(error.contains(&format!("only server {party} did")), "{error}");
         }
         assert_eq!(
             error.contains("1 more of the absent"),
@@ -314,7 +314,7 @@ fn a_shortage_is_told_once_it_is_certain() {
     openings.iter_mut().take(2).for_each(|(_, opening)| opening.absent.clear());
     assert_eq!(shortage(&decision.chain, &openings[..1]), None, "the two others may hold shares");
     let certain = shortage(&decision.chain, &openings[..2]).unwrap();
-    assert!(certain.contains("“person 0”") && certain.contains("no server could"), "{certain}");
+    assert!(certain.contains("“person 0”") && certain.contains("no server did"), "{certain}");
 }
 
 #[test]

@@ -162,7 +162,8 @@ fn nobody_is_left_out_before_both_other_servers_say_that_it_is_time() {
     let (decision, mut vouching) = waiting();
     let begin = p0_says(&decision, ACCEPT_BY, Content::Begin { without: vec![3] });
     assert_eq!(decision.chain.check(&begin), Ok(()), "by its own word it is time");
-    let check = |vouching: &Vouching, after| vouching.check(&decision.chain, &begin, &after);
+    let check =
+        |vouching: &Vouching, after| vouching.check(&decision.chain, &begin, &after, |_| true);
     assert_eq!(check(&vouching, [9, 9, 9]), Err(Unvouched::Early(1)));
     vouching.note_due(P0, Date::Accept, 1);
     vouching.note_due(P1, Date::Accept, 4);
@@ -190,10 +191,10 @@ fn a_close_that_hides_a_step_that_a_server_holds_is_refused() {
     assert_eq!(vouching.held(&decision.chain, (P2, 6), &step), None, "too late");
     let close = p0_says(&decision, DEADLINE, Content::Close { absent: vec![3] });
     let hides = Err(Unvouched::Hides { by: 1, person: 3 });
-    assert_eq!(vouching.check(&decision.chain, &close, &[9, 6, 6]), hides);
+    assert_eq!(vouching.check(&decision.chain, &close, &[9, 6, 6], |_| true), hides);
     // P0 cannot say that it did not know: what vouches for the close was said later.
     assert_eq!(
-        vouching.check(&decision.chain, &close, &[9, 3, 6]),
+        vouching.check(&decision.chain, &close, &[9, 3, 6], |_| true),
         Err(Unvouched::Early(1)),
         "who does not know of the step does not know that it is time"
     );
@@ -201,7 +202,7 @@ fn a_close_that_hides_a_step_that_a_server_holds_is_refused() {
     decision.take(&step).unwrap();
     vouching.moved();
     let close = p0_says(&decision, DEADLINE, Content::Close { absent: vec![] });
-    assert_eq!(vouching.check(&decision.chain, &close, &[0, 0, 0]), Ok(()));
+    assert_eq!(vouching.check(&decision.chain, &close, &[0, 0, 0], |_| true), Ok(()));
 }
 
 #[test]
@@ -215,8 +216,13 @@ fn an_acceptance_that_a_server_holds_is_not_passed_over() {
     vouching.note_due(P2, Date::Accept, 1);
     let begin = p0_says(&decision, ACCEPT_BY, Content::Begin { without: vec![3] });
     let hides = Err(Unvouched::Hides { by: 2, person: 3 });
-    assert_eq!(vouching.check(&decision.chain, &begin, &[9, 9, 9]), hides);
+    assert_eq!(vouching.check(&decision.chain, &begin, &[9, 9, 9], |_| true), hides);
     assert_eq!(vouching.waiting(&decision.chain.head()).count(), 1, "P0 takes it instead");
+    // Its one-time key came to stand in another decision: nobody can take it.
+    let spent = accept.record.spends();
+    let unspent = |held: &Held| held.spends() != spent;
+    assert!(spent.is_some());
+    assert_eq!(vouching.check(&decision.chain, &begin, &[9, 9, 9], unspent), Ok(()));
     decision.take(&accept).unwrap();
     assert_eq!(decision.chain.stage(), Stage::Answering);
 }

@@ -87,7 +87,7 @@ impl World {
     pub fn create(&mut self, draft: &Draft) -> SignedRecord {
         let (operators, rng) = (self.operators, &mut self.rng);
         let layer = |(party, identity): &(PartyId, SigningKey)| {
-            Layer::of(&drawn(*party), identity, *party, &operators, draft, rng).unwrap()
+            Layer::of((&drawn(*party), 5), identity, *party, &operators, draft, rng).unwrap()
         };
         let parties: Vec<_> =
             (0..3).map(|i| (PartyId(i), SigningKey::from_seed(&[201 + i; 32]))).collect();

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use futures::future::{Either, select};
+use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::board::verify_chain;
+use ostrakon_broadcast::hosting::MessageId;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_crypto::{Digest, Transcript};
@@ -66,6 +69,10 @@ struct Place {
 
 /// Verifies all boards, now and every day, until the server stops.
 pub(crate) async fn run(core: Arc<Core>) {
+    // What was damaged before is found again.
+    if let Err(error) = core.store.forget_damaged().await {
+        tracing::error!(%error, "what was noted of damaged entries cannot be deleted");
+    }
     loop {
         let rooms: Vec<(RoomId, RoomDescriptor)> = {
             let world = core.world();
@@ -150,6 +157,10 @@ async fn mend(core: &Arc<Core>, place: &Place) -> Digest {
         let mut damaged = core.damaged.lock().expect("no panic while held");
         damaged.entry(place.room).or_default().insert(position);
     }
+    // The server's other processes show it to nobody, either.
+    if let Err(error) = core.store.note_damaged(&place.room.0, position).await {
+        tracing::error!(%error, "it cannot be noted that an entry is damaged");
+    }
     let detail = format!(
         "entry {position} of the board of room {room} is not what the servers have signed: this server's disk or database has changed it"
     );
@@ -185,8 +196,56 @@ async fn note(core: &Core, action: &str, detail: &str) {
     audit::note(&core.store, core.platform.now_ms(), "server", action, detail).await;
 }
 
-/// Asks both others for an entry until one gives what fits there.
+/// What the others offer for a place, body by body: each fits by its digest, whether it is there or
+/// erased.
+#[derive(Default)]
+struct Offers {
+    best: Option<(SignedEntry, PartyId, Digest)>,
+    heard: BTreeSet<PartyId>,
+}
+
+impl Offers {
+    /// Takes what a server offers, which fits.
+    fn take(&mut self, peer: PartyId, digest: Digest, offered: SignedEntry) {
+        let Some((best, source, taken)) = &mut self.best else {
+            self.best = Some((offered, peer, digest));
+            self.heard.insert(peer);
+            return;
+        };
+        if *taken != digest {
+            return;
+        }
+        self.heard.insert(peer);
+        for (mine, theirs) in best.entry.messages.iter_mut().zip(offered.entry.messages) {
+            if mine.body().is_none() && theirs.body().is_some() {
+                *mine = theirs;
+                *source = peer;
+            }
+        }
+    }
+
+    /// The entry, if all bodies are there that are not known to be erased, or all of so many others
+    /// have erased them.
+    fn whole(
+        &self,
+        others: usize,
+        is_erased: impl Fn(&MessageId) -> bool,
+    ) -> Option<(SignedEntry, PartyId, Digest)> {
+        let (signed, source, digest) = self.best.as_ref()?;
+        let epoch = signed.entry.epoch.number;
+        let mut messages = (0..).zip(&signed.entry.messages);
+        let there = messages.all(|(index, message)| {
+            message.body().is_some() || is_erased(&MessageId { epoch, index })
+        });
+        (there || self.heard.len() >= others).then(|| (signed.clone(), *source, *digest))
+    }
+}
+
+/// Asks both others for an entry until what they give fits there. What one of them has erased,
+/// without a host's word for it, may be there at the other one.
 async fn fetch(core: &Core, place: &Place) -> (SignedEntry, PartyId, Digest) {
+    let is_erased = |message: &MessageId| erasure::is_asked_for(core, &place.room, message);
+    let mut offers = Offers::default();
     let longest = epochs::longest_entry(&place.descriptor) + 4096;
     loop {
         let token = u64::from_le_bytes(core.platform.random());
@@ -204,13 +263,24 @@ async fn fetch(core: &Core, place: &Place) -> (SignedEntry, PartyId, Digest) {
                 }
             })
         };
-        let [a, b] = core.party.peers().collect::<Vec<_>>()[..] else { unreachable!("two peers") };
-        let first = async { select(answer(a), answer(b)).await.factor_first().0 };
-        let patience = core.platform.sleep(PATIENCE);
-        let ended = select(Box::pin(first), patience).await;
+        let mut answers: FuturesUnordered<_> = core.party.peers().map(answer).collect();
+        let others = answers.len();
+        let mut patience = core.platform.sleep(PATIENCE);
+        let mut found = None;
+        while let Either::Left((Some((signed, peer, digest)), rest)) =
+            select(answers.next(), patience).await
+        {
+            offers.take(peer, digest, signed);
+            found = offers.whole(others, is_erased);
+            if found.is_some() {
+                break;
+            }
+            patience = rest;
+        }
+        drop(answers);
         core.introduction.change(|about| about.wants = None);
         core.party.retire(instance);
-        if let Either::Left((found, _)) = ended {
+        if let Some(found) = found {
             return found;
         }
     }
@@ -247,4 +317,38 @@ async fn give(core: &Core, peer: PartyId, want: &Want) {
     let signed = SignedEntry { entry, signatures: row.signatures };
     let body = Bytes::from(wire::encode(&signed));
     core.party.send(peer, ControlStep::Mended.of(want.instance(peer)), body);
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_broadcast::board::Published;
+    use ostrakon_broadcast::room::EpochId;
+
+    use super::*;
+
+    fn offered(full: &[bool]) -> SignedEntry {
+        let message = |full: &bool| {
+            let kept = Published::Kept { salt: [1; _], body: b"said".to_vec() };
+            if *full { kept } else { kept.erased() }
+        };
+        let entry = Entry {
+            epoch: EpochId { room: RoomId([1; 16]), number: 4 },
+            previous: Digest([0; 32]),
+            accepted: 2,
+            messages: full.iter().map(message).collect(),
+        };
+        SignedEntry { entry, signatures: Vec::new() }
+    }
+
+    #[test]
+    fn what_one_server_says_to_be_erased_is_taken_from_another_one() {
+        let (digest, none) = (Digest([7; 32]), |_: &MessageId| false);
+        let mut offers = Offers::default();
+        offers.take(PartyId(1), digest, offered(&[false, false]));
+        assert_eq!(offers.whole(2, none), None, "no host has asked for it");
+        assert!(offers.whole(2, |_| true).is_some(), "a host has");
+        offers.take(PartyId(2), digest, offered(&[true, false]));
+        let (signed, source, _) = offers.whole(2, none).expect("both have answered");
+        assert_eq!((signed, source), (offered(&[true, false]), PartyId(2)));
+    }
 }

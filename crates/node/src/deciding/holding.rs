@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use ostrakon_decide::vouch::says_due;
 use ostrakon_decide::{
-    Acknowledgement, Chain, Content, Date, DecisionId, Refused, SignedRecord, receipt,
+    Acknowledgement, Chain, Content, Date, DecisionId, Held, Refused, SignedRecord, receipt,
 };
 
 use crate::announcement::Body;
+use crate::audit;
 use crate::core::Core;
 use crate::deciding::{busy, no_decision};
+use crate::decisions::{Decision, is_takeable};
 use crate::interface::ServiceError;
 use crate::interface::decisions::RecordTaken;
 use crate::requests::internal;
@@ -115,7 +117,7 @@ fn to_say(core: &Core) -> Vec<(DecisionId, Date)> {
     let now = core.platform.now_ms() / 1000;
     let world = core.world();
     let latest = core.decisions.latest.lock().expect("no panic while held");
-    let due = |(id, decision): (&DecisionId, &crate::decisions::Decision)| {
+    let due = |(id, decision): (&DecisionId, &Decision)| {
         let chain = decision.chain()?;
         let date = chain.awaits()?;
         let said = decision.vouching.is_due(core.me(), date);
@@ -135,25 +137,64 @@ fn awaited(chain: &Chain, people: &BTreeMap<u16, u64>) -> Option<u64> {
     people.iter().filter(|(person, _)| missing.contains(person)).map(|(_, at)| *at).max()
 }
 
+/// Decisions for which something is held that P0 has not taken: it failed, or the process ended
+/// between. What P0 has found wrong is not tried again.
+pub(crate) fn held_back(core: &Core) -> Vec<DecisionId> {
+    let world = core.world();
+    let mut wrong = core.decisions.wrong.lock().expect("no panic while held");
+    wrong.retain(|(id, ..)| !world.decisions.is_over(id));
+    let waits = |(id, decision): &(&DecisionId, &Decision)| {
+        decision.chain().is_some_and(|chain| {
+            let head = chain.head();
+            let mut waiting = decision.vouching.waiting(&head);
+            waiting.any(|held| {
+                is_takeable(held, &world.decisions.spent)
+                    && !wrong.contains(&(**id, held.by, held.announcement))
+            })
+        })
+    };
+    world.decisions.kept.iter().filter(waits).map(|(id, _)| *id).collect()
+}
+
 /// P0 takes what the others hold, one after another: each comes after what was held before.
 pub(crate) async fn take_what_is_held(core: Arc<Core>, id: DecisionId) {
     if core.me() != SCHEDULER {
         return;
     }
-    let held: Vec<Vec<u8>> = {
+    let held: Vec<Held> = {
         let world = core.world();
         let Some(decision) = world.decisions.kept.get(&id) else { return };
         let Some(chain) = decision.chain() else { return };
-        decision.vouching.waiting(&chain.head()).map(|held| held.record.clone()).collect()
+        let wrong = core.decisions.wrong.lock().expect("no panic while held");
+        let head = chain.head();
+        let waiting = decision.vouching.waiting(&head);
+        waiting.filter(|held| !wrong.contains(&(id, held.by, held.announcement))).cloned().collect()
     };
-    for record in held {
-        match core.take_record_in(id, &record, true).await {
+    for held in held {
+        match core.take_record_in(id, &held.record, true).await {
             Ok(_) => return,
+            Err(ServiceError::Refused(reason)) => note_wrong(&core, id, &held, &reason).await,
             Err(error) => {
                 tracing::debug!(%error, "what another server holds was not taken");
             }
         }
     }
+}
+
+/// What a server holds and should not: an honest one checks all of it before it says so, as P0 does.
+async fn note_wrong(core: &Core, id: DecisionId, held: &Held, reason: &str) {
+    let key = (id, held.by, held.announcement);
+    if !core.decisions.wrong.lock().expect("no panic while held").insert(key) {
+        return;
+    }
+    let detail = format!(
+        "{}: what server {} holds for person {} cannot be taken: {reason}",
+        id.to_hex(),
+        held.by.0,
+        held.person
+    );
+    tracing::error!(detail, "a record that another server holds cannot be taken");
+    audit::note(&core.store, core.platform.now_ms(), "server", "refuse held record", &detail).await;
 }
 
 impl From<Refused> for ServiceError {

@@ -37,8 +37,8 @@ pub struct Collecting {
     pub begun_at: Option<u64>,
     /// The minimum that holds for it.
     pub minimum: u32,
-    /// When this server first knew of enough submissions. Not agreed on, and forgotten with a
-    /// restart.
+    /// When this server first knew of enough submissions. Not agreed on, and not kept: what is
+    /// enough at a restart counts as having been so when the clock began.
     pub enough_at: Option<u64>,
     /// For each server, the number of the announcement by which it said that the epoch is due.
     pub due: [Option<u64>; SERVERS],

@@ -294,3 +294,15 @@ fn classes_share_all_slots() {
         }
     }
 }
+
+/// Who was away when the epoch's time ran out says that it is due as soon as it is back.
+#[test]
+fn a_restart_does_not_begin_the_clock_anew() {
+    let (mut world, id) = with_slots(&[0, 1, 2]);
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    restored(collecting);
+    assert!(said(&mut world, 500_000).is_some());
+    let (mut world, id) = with_slots(&[0]);
+    restored(world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap());
+    assert_eq!(said(&mut world, 500_000), None, "there are not enough");
+}

@@ -23,13 +23,18 @@ impl Service {
     }
 
     /// Takes a share of a one-time key ([`ostrakon_decide::Deposit`], encoded). It is on disk when
-    /// this returns. The same one again has the same receipt.
+    /// this returns. The same one again has the same receipt. `origin` stands for the address that
+    /// it came from, if limits by address hold.
     ///
     /// # Errors
     /// `Refused` says what is wrong with it; `Conflict` if another key has this serial; `Busy`;
     /// `Unavailable`.
-    pub async fn deposit(&self, deposit: &[u8]) -> Result<DepositReceipt, ServiceError> {
-        self.0.core()?.deposit(deposit).await
+    pub async fn deposit(
+        &self,
+        origin: Option<u64>,
+        deposit: &[u8],
+    ) -> Result<DepositReceipt, ServiceError> {
+        self.0.core()?.deposit(origin, deposit).await
     }
 
     /// Adds certified one-time keys (a list of [`ostrakon_decide::CertifiedKey`], encoded) to an
@@ -62,9 +67,14 @@ impl Service {
     /// This operator's layer key for a draft ([`ostrakon_decide::Draft`], encoded).
     ///
     /// # Errors
-    /// `Refused` says what is wrong with the draft; `Unavailable`.
-    pub async fn layer(&self, draft: &[u8]) -> Result<LayerInfo, ServiceError> {
-        self.0.core()?.layer(draft).await
+    /// `Refused` says what is wrong with the draft; `Busy` if the address (`origin`) has asked for
+    /// too many; `Unavailable`.
+    pub async fn layer(
+        &self,
+        origin: Option<u64>,
+        draft: &[u8],
+    ) -> Result<LayerInfo, ServiceError> {
+        self.0.core()?.layer(origin, draft).await
     }
 
     /// Keeps a join link ([`ostrakon_decide::gathering::SignedGathering`], encoded). The same one

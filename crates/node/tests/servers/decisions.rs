@@ -246,7 +246,9 @@ async fn a_server_that_lacks_shares_gives_what_it_can() {
     for server in &deployment.servers {
         let refusal = server.decision(too_few.id).unwrap().refusal.expect("a reason");
         assert!(
-            refusal.contains("“person 2”") && refusal.contains("only server 2 could"),
+            refusal.contains("“person 2”")
+                && refusal
+                    .contains("only server 2 did; server 0 and server 1, which signed for a share"),
             "{refusal}"
         );
     }
@@ -257,6 +259,17 @@ async fn a_server_that_lacks_shares_gives_what_it_can() {
             .filter(|record| record.action == "open decision without all shares")
             .count();
         assert_eq!(noted, lacking, "server {server}");
+        let of_others = async || {
+            let audit = deployment.servers[server].audit(None, 100).await.unwrap();
+            let missing = audit.iter().filter(|one| one.action == "parts for absentees missing");
+            missing.count() == 4 - lacking
+        };
+        let noted = async {
+            while !of_others().await {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(LONG, noted).await.expect("the others' lack is on record");
     }
 }
 
@@ -288,8 +301,8 @@ async fn what_is_wrong_is_refused_with_its_reason() {
     let mut group = Group::create(&deployment, 2, 6).await;
     let p0 = deployment.servers[0].clone();
     let junk = [0xff; 300];
-    refused(p0.deposit(&junk).await, "no deposit");
-    refused(p0.layer(&junk).await, "no draft");
+    refused(p0.deposit(None, &junk).await, "no deposit");
+    refused(p0.layer(None, &junk).await, "no draft");
     refused(p0.create_decision(Creator::Administrator, &junk).await, "malformed");
     refused(p0.append_record(group.id, &junk).await, "malformed");
     let unknown = p0.append_record(DecisionId([7; 16]), &records(&p0, group.id).await[0]).await;
@@ -304,7 +317,7 @@ async fn what_is_wrong_is_refused_with_its_reason() {
     ));
     let mut foreign = draft(&operators, 2, 7);
     foreign.servers.0[0] ^= 1;
-    refused(p0.layer(&wire::encode(&foreign)).await, "other servers");
+    refused(p0.layer(None, &wire::encode(&foreign)).await, "other servers");
 
     // One serial, two keys.
     let helpers: Vec<_> =
@@ -318,10 +331,10 @@ async fn what_is_wrong_is_refused_with_its_reason() {
         wire::encode(&new.deposits[helper])
     };
     let (first, second, misdirected) = (deposit(2, 0), deposit(3, 0), deposit(2, 1));
-    let receipt = p0.deposit(&first).await.unwrap();
-    assert_eq!(p0.deposit(&first).await.unwrap(), receipt, "the same again");
-    assert!(matches!(p0.deposit(&second).await, Err(ServiceError::Conflict(_))));
-    refused(p0.deposit(&misdirected).await, "server 1");
+    let receipt = p0.deposit(None, &first).await.unwrap();
+    assert_eq!(p0.deposit(None, &first).await.unwrap(), receipt, "the same again");
+    assert!(matches!(p0.deposit(None, &second).await, Err(ServiceError::Conflict(_))));
+    refused(p0.deposit(None, &misdirected).await, "server 1");
 
     // One key, two decisions.
     let key = group.certified(&deployment, 0).await;
@@ -363,9 +376,9 @@ impl CorruptP0 {
         let mut rng = seeded(1);
         let drawn = ostrakon_crypto::Secret::new([1; 32]);
         let mut layers =
-            vec![Layer::of(&drawn, &key(0), P0, &operators, &draft, &mut rng).unwrap()];
+            vec![Layer::of((&drawn, now()), &key(0), P0, &operators, &draft, &mut rng).unwrap()];
         for server in &scene.honest {
-            let info = server.layer(&wire::encode(&draft)).await.unwrap();
+            let info = server.layer(None, &wire::encode(&draft)).await.unwrap();
             let layer = data_encoding::BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
             layers.push(wire::decode(&layer).unwrap());
         }

@@ -215,7 +215,7 @@ pub async fn first_record(
 ) -> SignedRecord {
     let mut layers = Vec::new();
     for server in &deployment.servers {
-        let info = server.layer(&wire::encode(draft)).await.expect("a layer");
+        let info = server.layer(None, &wire::encode(draft)).await.expect("a layer");
         let bytes = BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
         layers.push(wire::decode::<Layer>(&bytes).unwrap());
     }
@@ -237,7 +237,8 @@ pub async fn certified(
     let new = new_key(account, serial, terms, operators, &helpers, rng).expect("a key");
     let mut receipts = Vec::new();
     for (server, deposit) in deployment.servers.iter().zip(&new.deposits) {
-        receipts.push(server.deposit(&wire::encode(deposit)).await.expect("a receipt").receipt);
+        receipts
+            .push(server.deposit(None, &wire::encode(deposit)).await.expect("a receipt").receipt);
     }
     certify(account, new.statement, receipts, operators).expect("certified")
 }

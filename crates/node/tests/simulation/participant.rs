@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::client::{BoardReader, choose_home, is_crowded, presence_digest};
+use ostrakon_broadcast::client::{
+    BoardReader, choose_home, is_crowded, longest_wait, presence_digest, without,
+};
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
 use ostrakon_broadcast::hosting::{Answer, Claim, HostLog};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
@@ -108,6 +110,9 @@ struct Page {
     log: HostLog,
     statuses: [Option<Status>; 3],
     home: Option<PartyId>,
+    /// Since when it is there, and where it has waited in vain for a slot of the epoch.
+    since: u64,
+    shunned: BTreeSet<PartyId>,
     present_until: u64,
     displaced: bool,
     failed: Option<u64>,
@@ -150,6 +155,8 @@ impl Participant {
             log,
             statuses,
             home: None,
+            since: 0,
+            shunned: BTreeSet::new(),
             present_until: 0,
             displaced: false,
             failed: None,
@@ -267,7 +274,12 @@ impl Participant {
         let (Some(home), Some(work)) = (page.home, &page.work) else { return };
         let late = self.executor().now() > work.since + NO_SLOT_US;
         let empty = work.submission.is_none() && work.issues.iter().all(Option::is_none);
-        page.displaced |= late && empty && is_crowded(&places(page), home);
+        let waited = self.executor().now().saturating_sub(page.since.max(work.since));
+        let starved = empty && u128::from(waited) >= longest_wait(self.room.seconds).as_micros();
+        page.displaced |= starved || (late && empty && is_crowded(&places(page), home));
+        if starved {
+            page.shunned.insert(home);
+        }
     }
 
     async fn be_present(&self, page: &mut Page) {
@@ -275,7 +287,7 @@ impl Participant {
         let home = page
             .home
             .filter(|_| !page.displaced)
-            .or_else(|| choose_home(&places(page), page.home, draw));
+            .or_else(|| choose_home(&without(&places(page), &page.shunned), page.home, draw));
         let Some(home) = home else { return };
         let time = self.executor().now_ms() / 1000;
         let presence = {
@@ -291,6 +303,9 @@ impl Participant {
             async move { server.presence(room, presence).await }.boxed()
         });
         let welcome = matches!(answer.await, Some(Ok(_)));
+        if page.home != Some(home) {
+            page.since = self.executor().now();
+        }
         page.home = Some(home);
         page.displaced = !welcome;
         page.present_until =
@@ -323,6 +338,7 @@ impl Participant {
         if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
             let before = page.work.take();
             page.displaced |= before.is_some_and(|work| work.submission.is_none());
+            page.shunned.clear();
             let (since, issues) = (self.executor().now(), vec![None; 3]);
             page.work = Some(Work {
                 epoch,

@@ -31,3 +31,14 @@ CREATE TABLE decision_layers (
     seed     BYTEA NOT NULL,
     drawn    BIGINT NOT NULL
 );
+
+-- 1: this server has erased what it kept for a decision that is over.
+ALTER TABLE decisions ADD COLUMN erased BIGINT NOT NULL DEFAULT 0;
+
+-- Entries of boards that are not as they were published: nobody is shown them, by whichever of a
+-- server's processes.
+CREATE TABLE damaged_entries (
+    room     BYTEA NOT NULL,
+    position BIGINT NOT NULL,
+    PRIMARY KEY (room, position)
+);

@@ -35,3 +35,14 @@ CREATE TABLE decision_layers (
     seed     BLOB NOT NULL,
     drawn    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- 1: this server has erased what it kept for a decision that is over.
+ALTER TABLE decisions ADD COLUMN erased INTEGER NOT NULL DEFAULT 0;
+
+-- Entries of boards that are not as they were published: nobody is shown them, by whichever of a
+-- server's processes.
+CREATE TABLE damaged_entries (
+    room     BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (room, position)
+) STRICT, WITHOUT ROWID;

@@ -113,7 +113,7 @@ impl Store {
         seed: &[u8],
         now: u64,
         most: u32,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<Option<Drawn>, Error> {
         let mut transaction = self.begin("keep what was drawn for a layer").await?;
         let insert = "INSERT INTO decision_layers (decision, seed, drawn) SELECT $1, $2, $3 \
                       WHERE (SELECT count(*) FROM decision_layers l WHERE NOT EXISTS \
@@ -121,8 +121,8 @@ impl Store {
                       ON CONFLICT DO NOTHING";
         let query = sqlx::query(insert).bind(id.as_slice()).bind(seed).bind(to_sql(now)?);
         query.bind(i64::from(most)).execute(&mut *transaction).await?;
-        let query = sqlx::query_scalar("SELECT seed FROM decision_layers WHERE decision = $1");
-        let kept = query.bind(id.as_slice()).fetch_optional(&mut *transaction).await?;
+        let query = sqlx::query_as(DRAWN).bind(id.as_slice());
+        let kept = query.fetch_optional(&mut *transaction).await?.map(drawn).transpose()?;
         transaction.commit().await?;
         Ok(kept)
     }
@@ -131,12 +131,13 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn layer(&self, id: &DecisionKey) -> Result<Option<Vec<u8>>, Error> {
-        let query = sqlx::query_scalar("SELECT seed FROM decision_layers WHERE decision = $1");
-        Ok(query.bind(id.as_slice()).fetch_optional(&self.pools.readers).await?)
+    pub async fn layer(&self, id: &DecisionKey) -> Result<Option<Drawn>, Error> {
+        let query = sqlx::query_as(DRAWN).bind(id.as_slice());
+        query.fetch_optional(&self.pools.readers).await?.map(drawn).transpose()
     }
 
-    /// Erases what was drawn for the layer of a decision.
+    /// Erases what was drawn for the layer of a decision, and notes that nothing is left of it to
+    /// be erased ([`Store::is_erased`]): its shares go before ([`Store::erase_shares`]).
     ///
     /// # Errors
     /// The disk's.
@@ -144,7 +145,20 @@ impl Store {
         let mut transaction = self.begin("erase what was drawn for a layer").await?;
         let delete = sqlx::query("DELETE FROM decision_layers WHERE decision = $1");
         delete.bind(id.as_slice()).execute(&mut *transaction).await?;
+        let note = sqlx::query("UPDATE decisions SET erased = 1 WHERE id = $1");
+        note.bind(id.as_slice()).execute(&mut *transaction).await?;
         transaction.commit().await
+    }
+
+    /// Whether what was kept for a decision was erased when it was over.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn is_erased(&self, id: &DecisionKey) -> Result<bool, Error> {
+        let query = sqlx::query_scalar("SELECT erased FROM decisions WHERE id = $1");
+        let erased: Option<i64> =
+            query.bind(id.as_slice()).fetch_optional(&self.pools.readers).await?;
+        Ok(erased == Some(1))
     }
 
     /// Erases what was drawn before this time for decisions that have not begun.
@@ -158,6 +172,21 @@ impl Store {
         sqlx::query(delete).bind(to_sql(before)?).execute(&mut *transaction).await?;
         transaction.commit().await
     }
+}
+
+/// What a server drew for its layer of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The random bytes.
+    pub seed: Vec<u8>,
+    /// When, in seconds since 1970.
+    pub at: u64,
+}
+
+const DRAWN: &str = "SELECT seed, drawn FROM decision_layers WHERE decision = $1";
+
+fn drawn((seed, at): (Vec<u8>, i64)) -> Result<Drawn, Error> {
+    Ok(Drawn { seed, at: from_sql(at, "decision_layers.drawn")? })
 }
 
 /// Adds a server's word that a date has passed. Its first one counts.

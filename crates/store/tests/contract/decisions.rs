@@ -1,6 +1,8 @@
 //! Decisions: chains, openings, stock and shares.
 
-use ostrakon_store::{Change, DecisionRow, Error, HeldRecord, NewRecord, OneTimeName, Store};
+use ostrakon_store::{
+    Change, DecisionRow, Drawn, Error, HeldRecord, NewRecord, OneTimeName, Store,
+};
 
 use crate::place::Place;
 use crate::{P0, P1, deliver, on_both};
@@ -213,16 +215,19 @@ async fn what_was_erased_does_not_come_back(place: Place) {
     assert_eq!(store.forget_shares(101).await.unwrap(), 2);
 
     let other = [5; 16];
-    assert_eq!(store.keep_layer(&ID, b"drawn", 10, 1).await.unwrap(), Some(b"drawn".to_vec()));
-    assert_eq!(store.keep_layer(&ID, b"again", 11, 1).await.unwrap(), Some(b"drawn".to_vec()));
-    assert_eq!(store.keep_layer(&other, b"other", 12, 1).await.unwrap(), Some(b"other".to_vec()));
+    let drawn = |seed: &[u8], at| Some(Drawn { seed: seed.to_vec(), at });
+    assert_eq!(store.keep_layer(&ID, b"drawn", 10, 1).await.unwrap(), drawn(b"drawn", 10));
+    assert_eq!(store.keep_layer(&ID, b"again", 11, 1).await.unwrap(), drawn(b"drawn", 10));
+    assert_eq!(store.keep_layer(&other, b"other", 12, 1).await.unwrap(), drawn(b"other", 12));
     assert_eq!(store.keep_layer(&[6; 16], b"third", 12, 1).await.unwrap(), None, "too many");
     store.forget_layers(12).await.unwrap();
-    assert_eq!(store.layer(&other).await.unwrap(), Some(b"other".to_vec()));
+    assert_eq!(store.layer(&other).await.unwrap(), drawn(b"other", 12));
     store.forget_layers(13).await.unwrap();
     assert_eq!(store.layer(&other).await.unwrap(), None);
-    assert_eq!(store.layer(&ID).await.unwrap(), Some(b"drawn".to_vec()), "it has begun");
+    assert_eq!(store.layer(&ID).await.unwrap(), drawn(b"drawn", 10), "it has begun");
+    assert!(!store.is_erased(&ID).await.unwrap());
     store.erase_layer(&ID).await.unwrap();
+    assert!(store.is_erased(&ID).await.unwrap());
     assert_eq!(store.layer(&ID).await.unwrap(), None);
 }
 

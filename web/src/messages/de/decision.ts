@@ -7,7 +7,7 @@ export const de: Decision = {
   title: 'Entscheidung',
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
   alone:
-    'Bisher zeigt nur ein Server diese Entscheidung. Sobald ein zweiter dasselbe zeigt, geht es hier weiter.',
+    'Bisher zeigt nur ein Server diese Entscheidung oder alles, was dieser Browser von ihr schon gesehen hat. Sobald ein zweiter dasselbe zeigt, geht es hier weiter.',
   busy: 'immer wieder kamen andere Einträge zuvor; lade die Seite neu, dann geht es weiter',
   different: 'ein Server zeigt einen anderen Verlauf dieser Entscheidung als die übrigen',
 
@@ -45,9 +45,9 @@ export const de: Decision = {
   },
 
   distrusted: {
-    title: (server: string) => `Der Server „${server}“ hat etwas Gefälschtes gezeigt`,
+    title: (server: string) => `Der Server „${server}“ hat etwas gezeigt, das nicht stimmt`,
     text: (reason: string) =>
-      `Was gefunden wurde: ${reason}. Geglaubt wurde es nicht, und dieser Server wird nicht mehr gefragt. Was du hier siehst, zeigen die beiden anderen übereinstimmend. Sag es den anderen Beteiligten und denen, die die Server betreiben.`,
+      `Was gefunden wurde: ${reason}. Geglaubt wurde es nicht, und diesem Server wird nichts mehr geglaubt. Was du hier siehst, zeigen die beiden anderen übereinstimmend. Hat er einen eigenen Eintrag gezeigt, so steht er unten als Beweis. Sag es den anderen Beteiligten und denen, die die Server betreiben.`,
   },
 
   rules: {

@@ -8,7 +8,7 @@ export const en = {
   title: 'Decision',
   connecting: 'Comparing the servers’ keys with your link…',
   alone:
-    'Only one server shows this decision so far. As soon as a second one shows the same, it goes on here.',
+    'Only one server shows this decision, or all that this browser has seen of it, so far. As soon as a second one shows the same, it goes on here.',
   busy: 'other records kept coming first; load the page again, and it goes on',
   different: 'a server shows another history of this decision than the others do',
 
@@ -44,9 +44,9 @@ export const en = {
   },
 
   distrusted: {
-    title: (server: string) => `The server “${server}” showed something forged`,
+    title: (server: string) => `The server “${server}” showed something that does not hold`,
     text: (reason: string) =>
-      `What was found: ${reason}. It was not believed, and that server is not asked any more. What you see here, two others show alike. Tell the other people, and those who run the servers.`,
+      `What was found: ${reason}. It was not believed, and that server is not believed any more. What you see here, two others show alike. What it showed is kept below as evidence, if it was a record of its own. Tell the other people, and those who run the servers.`,
   },
 
   rules: {

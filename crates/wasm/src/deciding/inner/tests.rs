@@ -68,7 +68,7 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
     let layer = |party: u8| {
         let draft = draft(&draft_text()).unwrap();
         let layer = Layer::of(
-            &drawn(party),
+            (&drawn(party), 5),
             &identity(party),
             PartyId(party),
             &operators(),
