@@ -337,6 +337,12 @@ impl<P: VertexProgram> DealtStock<P> {
                 transcript.bulk_field(&bytes);
             }
             run.vote(0, "the sealed lists", &transcript.finish()).await?;
+            // Who votes has prepared everything, and nobody resumes an attempt: nobody asks for
+            // messages of the preparation any more.
+            let spec = self.0.spec();
+            for slice in (0..).take(1 + spec.hop_slices().len()) {
+                party.retire(spec.name().instance(Phase::Slice(slice)));
+            }
             self.0.link_sealed(&run, maps, None, Secret::new(randomness), journal).await
         };
         run.with_accusations(task).await
