@@ -27,7 +27,7 @@ test('files of edges are checked, contributed and computed on, and the result is
     const names = path.join(home, 'names.txt');
     await writeFile(names, 'anna\nben\ncarl\ndora\nemil\n');
     const asked = ['--title', 'Who knows whom?', '--names', names, '--from', 'anna'];
-    const limits = ['--hops', '3', '--edges', '1000', '--invitations', '2', '--json'];
+    const limits = ['--hops', '3', '--edges', '1000', '--show', 'vertices', '--invitations', '2', '--json'];
     const created = JSON.parse(
       await ostrakon('create', '--server', committee.origin, ...asked, ...limits),
     );
@@ -49,6 +49,7 @@ test('files of edges are checked, contributed and computed on, and the result is
       const buffer = Buffer.from(content);
       await file.setInputFiles({ name: 'good.csv', mimeType: 'text/csv', buffer });
       await page.getByText('every line is right').waitFor();
+      await page.getByText('they can show which connections are yours').waitFor();
       await page.getByRole('button', { name: 'Contribute them' }).click();
       await page.getByText('Your connections are in').waitFor();
       await page.reload();

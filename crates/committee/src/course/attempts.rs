@@ -229,7 +229,9 @@ impl Course {
                 Err(why) => self.say(inner, Said::stopped(why)).await,
             };
             match written {
-                Err(error) if left > 0 && !self.state().buried => tracing::error!(%error, "trying to write it again"),
+                Err(error) if left > 0 && !self.state().buried => {
+                    tracing::error!(%error, "trying to write it again")
+                }
                 written => return written,
             }
             left -= 1;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use ostrakon_committee::{
-    About, Config, Ended, Graphs, Job, Jobs, Peers, Price, Run, Service, Statistics, Store, Unreached,
+    About, Config, Ended, Graphs, Job, Jobs, Peers, Price, Run, Service, Statistics, Store,
+    Unreached,
 };
 use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
