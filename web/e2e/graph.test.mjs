@@ -27,7 +27,8 @@ test('files of edges are checked, contributed and computed on, and the result is
     const names = path.join(home, 'names.txt');
     await writeFile(names, 'anna\nben\ncarl\ndora\nemil\n');
     const asked = ['--title', 'Who knows whom?', '--names', names, '--from', 'anna'];
-    const limits = ['--hops', '3', '--edges', '1000', '--show', 'vertices', '--invitations', '2', '--json'];
+    const shown = ['--hops', '3', '--show', 'vertices'];
+    const limits = [...shown, '--edges', '1000', '--invitations', '2', '--json'];
     const created = JSON.parse(
       await ostrakon('create', '--server', committee.origin, ...asked, ...limits),
     );

@@ -12,7 +12,8 @@ use crate::problem::Problem;
 /// Bytes of all inputs that are read at a time, in this process.
 pub static ROOM: Semaphore = Semaphore::const_new(256 << 20);
 
-/// Reads an input of at most so many bytes; `admits` says of its key whether it is taken. The permit stands for its bytes, and is to be held as long as they are.
+/// Reads an input of at most so many bytes; `admits` says of its key whether it is taken. The
+/// permit stands for its bytes, and is to be held as long as they are.
 ///
 /// # Errors
 /// If it may not be handed in, is longer than what is asked for, or there is no room for it now.

@@ -5,9 +5,10 @@
 //! So whoever has waited for a while gives its place to the next, and takes one again when it can
 //! go on.
 //!
-//! What it keeps meanwhile is memory, of which there is room for some attempts only. An attempt that
-//! nothing reaches for minutes while others queue for room is dropped, and begun again later. Members
-//! have different patience, so that two that hold what the other one queues for do not both drop it.
+//! What it keeps meanwhile is memory, of which there is room for some attempts only. An attempt
+//! that nothing reaches for minutes while others queue for room is dropped, and begun again later.
+//! Members have different patience, so that two that hold what the other one queues for do not
+//! both drop it.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -192,8 +192,8 @@ async fn another_result_is_shown_to_nobody() {
     assert!(why.iter().any(|why| why.contains("different results")), "{why:?}");
 }
 
-/// Attack: a member never shows what came out at it, so that the others keep inputs and messages for
-/// it for ever, and compute again whenever they are started.
+/// Attack: a member never shows what came out at it, so that the others keep inputs and messages
+/// for it for ever, and compute again whenever they are started.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_withholds_its_result_pins_nothing_of_the_others() {
     let lie = |member: usize, _: usize, mut told: Vec<Statement>| {

@@ -239,11 +239,12 @@ impl Terms {
         self.vertices + self.cap()
     }
 
-    /// Words of eight bytes that a server has in memory while it computes on so many lists: what was
-    /// measured, rounded up.
+    /// Words of eight bytes that a server has in memory while it computes on so many lists: what
+    /// was measured, rounded up.
     pub fn words(&self, lists: usize) -> u64 {
         let row = WORDS_OF_A_HOP * u64::from(self.hops()) + WORDS_OF_A_ROW;
-        // Between hops the vertices' values are kept: what everybody knows, masks, what was shuffled.
+        // Between hops the vertices' values are kept: what everybody knows, masks, what was
+        // shuffled.
         let values = 4 * u64::from(self.hops()) * u64::from(self.vertices);
         (lists as u64).saturating_mul(u64::from(self.rows()) * row).saturating_add(values)
     }
