@@ -448,6 +448,9 @@ impl Participant {
             return false;
         }
         // Each server may be alone with a place of its own, and takes nobody else's room.
+        if *attempt.told.entry(from).or_insert(told) != told {
+            return false;
+        }
         let mut about = about_masks(&room.digest(), from, told);
         let Some(opened) = open_masks(&attempt.exchange, &mut about, sealed) else {
             return false;

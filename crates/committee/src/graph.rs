@@ -98,6 +98,10 @@ impl Job for Graphs {
         true
     }
 
+    fn memory(&self, draft: &Draft, inputs: usize) -> u64 {
+        asked::terms(draft).map_or(0, |terms| 8 * terms.words(inputs))
+    }
+
     fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
         let Ok(terms) = asked::terms(about.draft) else { return Vec::new() };
         attempt::instances(about.computation, &terms, inputs, number)

@@ -97,6 +97,9 @@ pub trait Job: Send + Sync {
     /// What the answer costs whoever contributes, of the budget that a member may keep for each.
     fn price(&self, draft: &Draft) -> Price;
 
+    /// Bytes of memory that an attempt on so many inputs takes.
+    fn memory(&self, draft: &Draft, inputs: usize) -> u64;
+
     /// Whether an attempt is a function of its randomness, its journal and the messages that it
     /// receives, so that a member that was killed goes on with it, begun again with the same
     /// randomness and against the same messages (C8). Else it begins another attempt.

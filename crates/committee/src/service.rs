@@ -118,7 +118,7 @@ impl Service {
             number,
             digest: config.committee.digest(),
             runtime: Handle::current(),
-            turns: Turns::new(config.at_a_time),
+            turns: Turns::new(config.at_a_time, number),
             config,
             courses: Mutex::default(),
             tasks: Mutex::default(),
@@ -254,6 +254,14 @@ impl Service {
         self.course(id)?.piece(upload, at, piece).await
     }
 
+    /// Whether inputs of this key are taken now, as far as can be told before one has come.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn admits(&self, id: &ComputationId, contributor: &VerifyingKey) -> Result<(), Refused> {
+        self.course(id)?.is_open_to(contributor)
+    }
+
     /// Takes the creator's order to close (C5).
     ///
     /// # Errors
@@ -348,13 +356,14 @@ impl Service {
     }
 }
 
-/// Deletes what has been over for as long as `keep`, but for archives.
+/// Deletes what has been over, or closed without an end, for as long as `keep`, but for archives.
 async fn sweep(inner: Weak<Inner>, keep: Duration) {
     while let Some(inner) = inner.upgrade() {
         let now = (inner.config.clock)();
         let courses = Service(Arc::clone(&inner)).courses();
         let due = |over: u64| over.saturating_add(keep.as_secs()) <= now;
         for course in courses.iter().filter(|course| course.over().is_some_and(due)) {
+            course.bury();
             match inner.config.store.bury(&course.id, course.archive().as_ref()).await {
                 Ok(()) => {
                     inner.courses.lock().expect("no panic while held").remove(&course.id);

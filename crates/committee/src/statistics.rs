@@ -20,6 +20,8 @@ use crate::marks::Marks;
 
 /// AND gates of the largest circuit: what two gigabytes of memory bear.
 const MOST_GATES: u64 = 2_000_000;
+/// Bytes that a gate takes by that.
+const GATE_BYTES: u64 = 1000;
 
 /// The job of private statistics, at a member with this key for shares.
 pub struct Statistics {
@@ -118,6 +120,11 @@ impl Job for Statistics {
     fn price(&self, draft: &Draft) -> Price {
         let epsilon = question(draft).ok().and_then(|question| question.epsilon);
         epsilon.map_or(Price::Exact, |epsilon| Price::Epsilon(epsilon.into()))
+    }
+
+    fn memory(&self, draft: &Draft, inputs: usize) -> u64 {
+        let gates = |question: Question| question.circuit(inputs.max(1)).ands();
+        question(draft).map_or(0, |question| GATE_BYTES * gates(question) as u64)
     }
 
     fn repeats(&self) -> bool {

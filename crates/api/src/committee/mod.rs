@@ -1,5 +1,7 @@
 //! The interface of a committee's member ([`ostrakon_committee::Service`]).
 
+mod arriving;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -109,13 +111,10 @@ async fn submit(
     Path(id): Path<ComputationId>,
     body: Body,
 ) -> Answer<Json<Statement>> {
-    // Each computation has its own limit. A body takes memory as it comes, whatever length it
-    // announces.
-    let long = |_| {
-        let why = "this is longer than what is asked for, or was cut off";
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
-    };
-    let body = to_bytes(body, service.input_bytes(&id)?).await.map_err(long)?;
+    // Each computation has its own limit.
+    let limit = service.input_bytes(&id)?;
+    let admits = |key: &VerifyingKey| Ok(service.admits(&id, key)?);
+    let (body, _held) = arriving::read(body, limit, admits, &arriving::ROOM).await?;
     let malformed = || Problem::new(StatusCode::BAD_REQUEST, "this is too short to be an input");
     let input = Input::decode(&body).ok_or_else(malformed)?;
     Ok(Json(service.submit(&id, input).await?))

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Draft, Input, Link};
+use ostrakon_computation::{Contributors, Draft, Input, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_graph::asked::{self, Terms};
+use ostrakon_graph::asked::{self, Program, Shown, Terms};
 use ostrakon_graph::edges::{Names, Reading};
 use ostrakon_graph::owner::Edge;
 use serde::Serialize;
@@ -36,6 +36,9 @@ pub struct Options {
     /// [default: a file for each link in the state directory of `ostrakon`]
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
+    /// Contributes although the values of so few contributors' vertices may show your edges.
+    #[arg(long)]
+    yes: bool,
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
@@ -54,7 +57,7 @@ struct Contributed {
 /// # Errors
 /// If the file has a bad line, or a member refuses the contribution or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { link, edges: file, names, keep, json } = options;
+    let Options { link, edges: file, names, keep, yes, json } = options;
     let asked = Asked::of(&http_client()?, &link).await?;
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
@@ -69,12 +72,15 @@ pub async fn run(options: Options) -> Result<()> {
         }
         None => {
             let terms = asked::terms(&draft)?;
+            consider(&draft, &terms, yes)?;
             let names = self::names::of(&terms, names.as_deref())?;
             let edges = read(&file, &names, &terms)?;
             let input = sign(&asked, &draft, &terms, &link, &edges)?;
             // Whatever happens from here on, the same bytes go to all members.
-            survey::keep_input(&path, &input, Vec::new())?;
-            (input, Some(edges.len()))
+            let made = input.entry;
+            let input = survey::keep_first(&path, input, servers)?;
+            let own = input.entry == made;
+            (input, own.then_some(edges.len()))
         }
     };
     let bytes = input.body.len();
@@ -96,6 +102,45 @@ pub async fn run(options: Options) -> Result<()> {
     output::line(&format!(
         "contributed: {what} handed in, and all {servers} servers have signed that they hold it"
     ))
+}
+
+/// Tells what the edges are for before they leave.
+fn consider(draft: &Draft, terms: &Terms, yes: bool) -> Result<()> {
+    let who = match &draft.contributors {
+        Contributors::Anyone => "anyone who has the link".to_owned(),
+        Contributors::Keys(keys) => format!("{} invited people", keys.len()),
+    };
+    let (vertices, minimum) = (terms.vertices, draft.minimum);
+    let what = format!(
+        "of at least {minimum} contributors, exactly: {} of {vertices} vertices; shown: {}\n{who} \
+         may contribute",
+        program(&terms.program),
+        shown(terms.shown)
+    );
+    // Counts say of nobody's vertex which value is its.
+    let own = (terms.shown != Shown::Counts).then_some("of your edges alone");
+    survey::consider(&survey::Proposal { title: &draft.title, what: &what, minimum, own }, yes)
+}
+
+fn program(program: &Program) -> String {
+    match program {
+        Program::Distances { from, hops } => {
+            format!("distances from {} given ones, up to {hops} hops,", from.len())
+        }
+        Program::InDegrees => "how many edges lead to each".to_owned(),
+        Program::OutDegrees => "how many edges lead from each".to_owned(),
+        Program::Katz { base, hops } => {
+            format!("Katz centrality, attenuation {base}, up to {hops} hops,")
+        }
+    }
+}
+
+fn shown(shown: Shown) -> String {
+    match shown {
+        Shown::Vertices => "the value of every vertex".to_owned(),
+        Shown::Counts => "how many vertices have which value, not which ones".to_owned(),
+        Shown::AtLeast(threshold) => format!("the values of {threshold} and more, with the vertex"),
+    }
 }
 
 /// Reads the edges, piece by piece; tells every bad line, up to some.

@@ -34,9 +34,6 @@ pub struct Options {
     json: bool,
 }
 
-/// Reports below which a sum says what somebody has said.
-const FEW: u32 = 3;
-
 #[derive(Serialize)]
 struct Reported {
     servers: usize,
@@ -64,8 +61,7 @@ pub async fn run(options: Options) -> Result<()> {
         None => {
             let input = sign(&asked, &draft, &link, &number, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
-            survey::keep_input(&path, &input, Vec::new())?;
-            input
+            survey::keep_first(&path, input, servers)?
         }
     };
     let receipts = asked.hand_in(&link.computation, &input).await.with_context(|| {
@@ -78,8 +74,6 @@ pub async fn run(options: Options) -> Result<()> {
     output::line(&format!("reported: all {servers} servers have signed that they hold it"))
 }
 
-/// Tells what the number is for before it leaves, and refuses where an answer would be somebody's
-/// number.
 fn consider(question: &Question, yes: bool) -> Result<()> {
     let Question { text, minimum, statistics, epsilon, .. } = question;
     let what: Vec<String> = statistics.iter().map(terms::words).collect();
@@ -87,16 +81,10 @@ fn consider(question: &Question, yes: bool) -> Result<()> {
         Some(epsilon) => format!("with noise, epsilon {}", f64::from(*epsilon) / 1000.0),
         None => "exactly".to_owned(),
     };
-    eprintln!(
-        "{}\nof at least {minimum} reports, {noise}: {}",
-        output::harmless(text.as_bytes()),
-        what.join(", ")
-    );
-    ensure!(
-        *minimum >= FEW || yes,
-        "with a minimum of {minimum} the result may be your number; --yes reports all the same"
-    );
-    Ok(())
+    let what = format!("of at least {minimum} reports, {noise}: {}", what.join(", "));
+    let own = Some("your number");
+    let proposal = survey::Proposal { title: text, what: &what, minimum: *minimum, own };
+    survey::consider(&proposal, yes)
 }
 
 fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str, yes: bool) -> Result<Input> {

@@ -11,7 +11,7 @@ use ostrakon_party::Invitation;
 use serde::{Deserialize, Serialize};
 
 use crate::client::member::state_directory;
-use crate::secret;
+use crate::{output, secret};
 
 /// A file that its owner alone may read.
 #[derive(Serialize, Deserialize)]
@@ -110,11 +110,88 @@ pub fn handed_in(path: &Path, members: usize) -> Result<Option<Input>> {
     input.with_context(|| format!("{} is damaged", path.display())).map(Some)
 }
 
+/// Contributions below which a result can say what somebody has contributed.
+const FEW: u32 = 3;
+
+/// What is asked of somebody.
+pub struct Proposal<'a> {
+    /// The draft's title.
+    pub title: &'a str,
+    /// What is computed of how many.
+    pub what: &'a str,
+    /// With fewer nothing is computed.
+    pub minimum: u32,
+    /// What the result may be of, with few contributors: "your number". None if it cannot be.
+    pub own: Option<&'a str>,
+}
+
+/// Tells what an input is for before it leaves, and refuses where a result would be somebody's own.
+///
+/// # Errors
+/// If it would, and `yes` was not said.
+pub fn consider(of: &Proposal<'_>, yes: bool) -> Result<()> {
+    eprintln!("{}\n{}", output::harmless(of.title.as_bytes()), of.what);
+    match of.own {
+        Some(own) if of.minimum < FEW && !yes => bail!(
+            "with a minimum of {} the result may be {own}; --yes contributes all the same",
+            of.minimum
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Keeps an input that has just been made, before it is sent. If another process has kept one
+/// meanwhile that one is returned: a key that signs two loses both.
+///
+/// # Errors
+/// If it cannot be written or read, or all members have the other one.
+pub fn keep_first(path: &Path, input: Input, members: usize) -> Result<Input> {
+    match secret::write_new(path, &kept(&input, Vec::new())?) {
+        Ok(()) => Ok(input),
+        Err(error) => handed_in(path, members)?.ok_or(error),
+    }
+}
+
 /// Keeps an input with the receipts that there are.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn keep_input(path: &Path, input: &Input, receipts: Vec<Statement>) -> Result<()> {
+    secret::replace(path, &kept(input, receipts)?)
+}
+
+fn kept(input: &Input, receipts: Vec<Statement>) -> Result<String> {
     let kept = Kept { input: BASE64URL_NOPAD.encode(&input.encode()), receipts };
-    secret::replace(path, &serde_json::to_string(&kept)?)
+    Ok(serde_json::to_string(&kept)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(body: u8) -> Input {
+        let id = ostrakon_computation::ComputationId(ostrakon_crypto::Digest([1; 32]));
+        Input::sign(&id, vec![body], &SigningKey::from_seed(&[7; 32]))
+    }
+
+    /// Attack on oneself: two processes contribute with one key, and neither counts.
+    #[test]
+    fn of_two_inputs_that_are_made_at_the_same_time_one_is_handed_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept.json");
+        assert_eq!(handed_in(&path, 3).unwrap(), None);
+        assert_eq!(keep_first(&path, input(1), 3).unwrap(), input(1));
+        assert_eq!(keep_first(&path, input(2), 3).unwrap(), input(1));
+        assert_eq!(handed_in(&path, 3).unwrap(), Some(input(1)));
+    }
+
+    #[test]
+    fn few_contributors_are_warned_of_a_result_that_may_be_their_own() {
+        let of = |minimum, own| Proposal { title: "Wages", what: "the sum", minimum, own };
+        let told = consider(&of(2, Some("your number")), false).unwrap_err().to_string();
+        assert!(told.contains("minimum of 2") && told.contains("--yes"), "{told}");
+        assert!(consider(&of(2, Some("your number")), true).is_ok());
+        assert!(consider(&of(3, Some("your number")), false).is_ok());
+        assert!(consider(&of(1, None), false).is_ok());
+    }
 }

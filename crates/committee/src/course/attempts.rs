@@ -161,9 +161,14 @@ impl Course {
             let run = Run { about, party, number, inputs, marks, randomness, progress };
             self.job.compute(run).await
         };
-        let computed = inner.turns.take(&inner.runtime, main).boxed_local();
+        let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
+        let megabytes = self.job.memory(&self.draft.draft, inputs).div_ceil(1 << 20);
+        let computed = inner.turns.take(&inner.runtime, megabytes, main).boxed_local();
         match futures::executor::block_on(select(computed, select(until, stuck))) {
-            Either::Left((ended, _)) => Some(ended),
+            Either::Left((Some(ended), _)) => Some(ended),
+            Either::Left((None, _)) => Some(Err(Ended::Later(
+                "another member is silent, and others queue for the memory".into(),
+            ))),
             Either::Right((Either::Left(_), _)) => {
                 // Nobody goes on with a session that was given up.
                 self.forget(inner, number);
@@ -225,7 +230,9 @@ impl Course {
                 Err(why) => self.say(inner, Said::stopped(why)).await,
             };
             match written {
-                Err(error) if left > 0 => tracing::error!(%error, "trying to write it again"),
+                Err(error) if left > 0 && !self.state().buried => {
+                    tracing::error!(%error, "trying to write it again")
+                }
                 written => return written,
             }
             left -= 1;
@@ -244,8 +251,12 @@ impl Course {
         let before = self.state().told[inner.number].result();
         match before {
             None => {
-                inner.config.store.conclude(&self.id, &conclusion).await?;
-                self.state().conclusion = Some(conclusion);
+                let now = (inner.config.clock)();
+                inner.config.store.conclude(&self.id, &conclusion, now).await?;
+                {
+                    let mut state = self.state();
+                    (state.conclusion, state.over) = (Some(conclusion), Some(now));
+                }
                 self.say(inner, Said::Outcome { seal, result }).await
             }
             Some(before) if before == (seal, result) => Ok(()),

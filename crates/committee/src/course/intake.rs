@@ -13,6 +13,8 @@ use crate::store::{Charged, StoreError};
 
 const TWICE: &str = "this key has handed in another input before; with two, neither counts";
 
+const CLOSED: &str = "it is closed: no more inputs are taken";
+
 impl Course {
     /// C4.
     pub async fn submit(self: Arc<Self>, input: Input) -> Result<Statement, Refused> {
@@ -44,14 +46,8 @@ impl Course {
 
     /// Whether who signs this input is asked for one, and has signed it.
     pub(super) fn admits(&self, entry: &Entry) -> Result<(), Refused> {
-        let draft = &self.draft.draft;
-        if !draft.admits(&entry.contributor) {
-            return Err(Refused::Forbidden(
-                "this question is for invited people only; use the link that was sent to you"
-                    .into(),
-            ));
-        }
-        if !entry.verifies(&self.id, draft) {
+        self.is_open_to(&entry.contributor)?;
+        if !entry.verifies(&self.id, &self.draft.draft) {
             return Err(Refused::Unsound("the input is not signed by its key".into()));
         }
         Ok(())
@@ -60,6 +56,24 @@ impl Course {
     pub(super) fn receipt(&self, inner: &Inner, entry: &Entry) -> Statement {
         let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
         Statement::sign(self.id, said, &inner.config.signing)
+    }
+
+    /// Whether inputs of this key are taken: once it is closed only those that are held, whose
+    /// receipt may have got lost.
+    pub fn is_open_to(&self, contributor: &VerifyingKey) -> Result<(), Refused> {
+        if !self.draft.draft.admits(contributor) {
+            return Err(Refused::Forbidden(
+                "this question is for invited people only; use the link that was sent to you"
+                    .into(),
+            ));
+        }
+        let inner = self.inner()?;
+        let state = self.state();
+        let held = state.entries.iter().any(|entry| entry.contributor == *contributor);
+        if state.told[inner.number].holdings.is_some() && !held {
+            return Err(Refused::Conflict(CLOSED.into()));
+        }
+        Ok(())
     }
 
     /// Takes in an input that has been checked.
@@ -72,7 +86,7 @@ impl Course {
         let known = {
             let state = self.state();
             if state.told[inner.number].holdings.is_some() {
-                return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
+                return Err(Refused::Conflict(CLOSED.into()));
             }
             let of_key = |e: &&Entry| e.contributor == entry.contributor;
             let known = state.entries.iter().filter(of_key).count();
@@ -175,6 +189,8 @@ impl Course {
         let _turn = self.intake.lock().await;
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
         self.say(inner, Said::Holdings(entries)).await?;
-        Ok(inner.config.store.drop_uploads(&self.id).await?)
+        inner.config.store.drop_uploads(&self.id).await?;
+        // A member that never agrees does not have it kept for ever.
+        Ok(self.note_over(inner).await?)
     }
 }

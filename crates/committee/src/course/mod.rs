@@ -32,6 +32,10 @@ pub use uploads::{Announced, PIECE_BYTES, Uploaded};
 /// How much longer than the shortest the longest pause between two looks at the others is.
 const SLOWER: u32 = 100;
 
+/// How many seconds a member that has a result computes on with others that have none. Who has
+/// signed nothing until then keeps it from everybody, or is gone.
+const LINGERS: u64 = 24 * 60 * 60;
+
 /// A computation, from its draft to its end.
 pub(crate) struct Course {
     pub id: ComputationId,
@@ -70,8 +74,12 @@ struct State {
     progress: Option<Progress>,
     /// This process's generation.
     generation: Option<u32>,
-    /// When it was over, in seconds since 1970.
+    /// When this member had its result, or stopped; before, when it closed. Seconds since 1970.
     over: Option<u64>,
+    /// This member has a result and computes no more, though others have signed none.
+    withdrawn: bool,
+    /// Everything of it is being deleted.
+    buried: bool,
     /// The attempt of the generation that was said last has come to nothing: another is due.
     another: bool,
 }
@@ -207,7 +215,7 @@ impl Course {
     }
 
     async fn step(self: Arc<Self>, inner: &Arc<Inner>) -> Result<Next, Trouble> {
-        if self.is_over() {
+        if self.is_over() || self.state().buried {
             return Ok(Next::Over);
         }
         if self.state().told[inner.number].stopped.is_some() {
@@ -235,7 +243,8 @@ impl Course {
         if missing > 0 && self.state().conclusion.is_none() {
             self.conclude(inner, seal, Conclusion::TooFew { missing }).await?;
         }
-        if missing == 0 {
+        self.withdraw_if_due(inner).await?;
+        if missing == 0 && !self.state().withdrawn {
             self.attempt(inner, seal).await?;
         }
         self.compare_outcomes(seal)?;
@@ -285,10 +294,44 @@ impl Course {
         }
     }
 
-    async fn note_end(&self, inner: &Inner) -> Result<(), StoreError> {
+    /// Who keeps its signature to itself does not pin what the others have: a member that has had
+    /// its result for a while forgets what it computed with.
+    async fn withdraw_if_due(&self, inner: &Inner) -> Result<(), StoreError> {
+        let now = (inner.config.clock)();
+        let due = {
+            let state = self.state();
+            let passed = state.over.is_some_and(|over| over.saturating_add(LINGERS) <= now);
+            state.conclusion.is_some() && passed && !state.withdrawn
+        };
+        if due {
+            self.state().withdrawn = true;
+            self.retire(inner);
+            inner.config.store.erase_attempts(&self.id).await?;
+            inner.config.store.erase_inputs(&self.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Has the course end, since everything of it is deleted.
+    pub fn bury(&self) {
+        self.state().buried = true;
+        self.give_up();
+        self.news.notify_one();
+    }
+
+    /// Notes a time from which on it may be deleted, unless there is one.
+    async fn note_over(&self, inner: &Inner) -> Result<(), StoreError> {
         let now = (inner.config.clock)();
         inner.config.store.over(&self.id, now).await?;
         self.state().over.get_or_insert(now);
+        Ok(())
+    }
+
+    async fn note_end(&self, inner: &Inner) -> Result<(), StoreError> {
+        if self.state().buried {
+            return Ok(());
+        }
+        self.note_over(inner).await?;
         inner.config.store.erase_attempts(&self.id).await?;
         if self.is_over() {
             // Nobody needs them any more, and whoever gets all keys one day could read them.
@@ -297,7 +340,7 @@ impl Course {
         Ok(())
     }
 
-    /// When it was over, in seconds since 1970.
+    /// From when on it counts how long it is kept, in seconds since 1970.
     pub fn over(&self) -> Option<u64> {
         self.state().over
     }

@@ -4,32 +4,73 @@
 //! wait for other members, more attempts than there are places could wait for each other for ever.
 //! So whoever has waited for a while gives its place to the next, and takes one again when it can
 //! go on.
+//!
+//! What it keeps meanwhile is memory, of which there is room for some attempts only. An attempt
+//! that nothing reaches for minutes while others queue for room is dropped, and begun again later.
+//! Members have different patience, so that two that hold what the other one queues for do not
+//! both drop it.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
 /// How long an attempt keeps its place while it waits.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// The places of a member.
+/// How long an attempt keeps its memory while nothing reaches it and others queue for room; a
+/// quarter more for each member before this one.
+const IDLE: Duration = Duration::from_secs(600);
+/// Megabytes of all attempts under way together. A larger one runs alone.
+const ROOM: u32 = 2000;
+
+/// The places of a member, and its memory.
 pub(crate) struct Turns {
     places: Arc<Semaphore>,
     /// How long an attempt keeps its place while it waits.
     wait: Duration,
+    /// Megabytes.
+    room: Semaphore,
+    /// How many queue for room.
+    queue: AtomicUsize,
+    /// How long an attempt keeps its memory while nothing reaches it and others queue for room.
+    idle: Duration,
+}
+
+/// One in the queue.
+struct Queuing<'a>(&'a AtomicUsize);
+
+impl Drop for Queuing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Turns {
-    pub fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places.max(1))), wait: WAIT }
+    /// Those of the member with this number.
+    pub fn new(places: usize, member: usize) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(places.max(1))),
+            wait: WAIT,
+            room: Semaphore::new(ROOM as usize),
+            queue: AtomicUsize::new(0),
+            idle: IDLE + IDLE / 4 * u32::try_from(member).unwrap_or(0),
+        }
+    }
+
+    async fn room(&self, megabytes: u64) -> SemaphorePermit<'_> {
+        self.queue.fetch_add(1, Ordering::SeqCst);
+        let _queuing = Queuing(&self.queue);
+        let megabytes = u32::try_from(megabytes).unwrap_or(ROOM).min(ROOM);
+        self.room.acquire_many(megabytes).await.expect("it is never closed")
     }
 
     fn place(&self) -> BoxFuture<'static, OwnedSemaphorePermit> {
@@ -37,14 +78,28 @@ impl Turns {
         async move { places.acquire_owned().await.expect("it is never closed") }.boxed()
     }
 
-    /// Sees `main` through, which moves only while it has a place. The timer is `runtime`'s.
-    pub async fn take<T>(&self, runtime: &Handle, main: impl Future<Output = T>) -> T {
-        let mut timer = {
+    /// Sees `main` through, which moves only while it has a place, and is dropped if nothing
+    /// reaches it for long while others queue for room: `None`. The timers are `runtime`'s.
+    pub async fn take<T>(
+        &self,
+        runtime: &Handle,
+        megabytes: u64,
+        main: impl Future<Output = T>,
+    ) -> Option<T> {
+        let _room = self.room(megabytes).await;
+        let (mut timer, mut idle) = {
             let _entered = runtime.enter();
-            Box::pin(sleep(self.wait))
+            (Box::pin(sleep(self.wait)), Box::pin(sleep(self.idle)))
         };
         let (mut main, mut place, mut coming) = (pin!(main), None, self.place());
         poll_fn(|context| {
+            if idle.as_mut().poll(context).is_ready() {
+                if self.queue.load(Ordering::SeqCst) > 0 {
+                    return Poll::Ready(None);
+                }
+                idle.as_mut().reset(Instant::now() + self.idle);
+                let _ = idle.as_mut().poll(context);
+            }
             if place.is_none() {
                 let Poll::Ready(taken) = coming.poll_unpin(context) else { return Poll::Pending };
                 place = Some(taken);
@@ -52,7 +107,7 @@ impl Turns {
             }
             let waited = timer.as_mut().poll(context).is_ready();
             if let Poll::Ready(value) = main.as_mut().poll(context) {
-                return Poll::Ready(value);
+                return Poll::Ready(Some(value));
             }
             if waited {
                 // Whatever wakes this task from now on is what `main` waits for.
@@ -60,6 +115,8 @@ impl Turns {
             } else {
                 timer.as_mut().reset(Instant::now() + self.wait);
                 let _ = timer.as_mut().poll(context);
+                idle.as_mut().reset(Instant::now() + self.idle);
+                let _ = idle.as_mut().poll(context);
             }
             Poll::Pending
         })
@@ -69,14 +126,14 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::Barrier;
+    use tokio::sync::{Barrier, watch};
 
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(20);
 
     fn two_places() -> Turns {
-        Turns { wait: SHORT, ..Turns::new(2) }
+        Turns { wait: SHORT, ..Turns::new(2, 0) }
     }
 
     /// Attack: somebody closes many questions at once, in another order at each member.
@@ -91,7 +148,7 @@ mod tests {
                 // The second member begins with the last ones.
                 let order = if member == 0 { number } else { 5 - number };
                 sleep(Duration::from_millis(order as u64)).await;
-                turns.take(runtime, met.wait()).await;
+                turns.take(runtime, 1, met.wait()).await;
             }
         };
         let all = (0..2).flat_map(|member| (0..6).map(move |number| (member, number)));
@@ -111,7 +168,64 @@ mod tests {
             let (now, most) = running.get();
             running.set((now - 1, most));
         };
-        futures::future::join_all((0..9).map(|_| turns.take(&runtime, one()))).await;
+        futures::future::join_all((0..9).map(|_| turns.take(&runtime, 1, one()))).await;
         assert_eq!(running.get(), (0, 2));
+    }
+
+    /// Attack: a silent member makes the others keep attempts, each with its memory.
+    #[tokio::test(start_paused = true)]
+    async fn attempts_that_nothing_reaches_make_room_for_those_that_queue() {
+        let (turns, runtime) = (Turns::new(2, 0), Handle::current());
+        let begun = Instant::now();
+        let silent = || turns.take(&runtime, 1500, std::future::pending::<()>());
+        let honest = turns.take(&runtime, 1500, async { begun.elapsed() });
+        let alone = tokio::time::timeout(10 * IDLE, silent()).await;
+        assert!(alone.is_err(), "nobody queues, and the member may come back");
+        let (one, other, ended) = futures::join!(silent(), silent(), async {
+            let waited = honest.await.expect("not idle");
+            (waited, turns.queue.load(Ordering::SeqCst))
+        });
+        assert_eq!((one, ended.1), (None, 0));
+        assert!(ended.0 >= 10 * IDLE + IDLE, "of 2000 megabytes two took 1500 each");
+        assert_eq!(other, None);
+        assert_eq!(turns.room.available_permits(), ROOM as usize);
+    }
+
+    /// Waits until both are there at the same time.
+    async fn meet(there: &watch::Sender<usize>) {
+        /// Who is dropped is there no more.
+        struct Here<'a>(&'a watch::Sender<usize>);
+        impl Drop for Here<'_> {
+            fn drop(&mut self) {
+                self.0.send_modify(|there| *there -= 1);
+            }
+        }
+        const MET: usize = 100;
+        there.send_modify(|there| *there += if *there == 1 { MET } else { 1 });
+        let _here = Here(there);
+        there.subscribe().wait_for(|there| *there > MET - 2).await.expect("it is not closed");
+    }
+
+    /// Attack: members that have taken up two computations in different orders wait for each other.
+    #[tokio::test(start_paused = true)]
+    async fn members_that_hold_what_the_other_queues_for_come_to_an_end() {
+        let members = [Turns::new(2, 0), Turns::new(2, 1)];
+        let (runtime, met) = (Handle::current(), [0, 0].map(watch::Sender::new));
+        let at = |member: usize, number: usize| {
+            let (turns, there, runtime) = (&members[member], &met[number], &runtime);
+            async move {
+                if member != number {
+                    sleep(Duration::from_millis(1)).await;
+                }
+                let mut drops = 0;
+                while turns.take(runtime, 1500, meet(there)).await.is_none() {
+                    drops += 1;
+                }
+                drops
+            }
+        };
+        let all = futures::future::join_all([at(0, 0), at(1, 0), at(0, 1), at(1, 1)]);
+        let drops: u32 = tokio::time::timeout(100 * IDLE, all).await.unwrap().iter().sum();
+        assert_eq!(drops, 1, "one member drops one of them");
     }
 }

@@ -271,9 +271,15 @@ impl Store {
         Ok(u32::try_from(row.get::<i64, _>(0)).map_err(|_| wire::Malformed)?)
     }
 
-    pub(crate) async fn conclude(&self, id: &ComputationId, conclusion: &Conclusion) -> Done<()> {
-        sqlx::query("UPDATE computations SET conclusion = ? WHERE id = ?")
+    pub(crate) async fn conclude(
+        &self,
+        id: &ComputationId,
+        conclusion: &Conclusion,
+        now: u64,
+    ) -> Done<()> {
+        sqlx::query("UPDATE computations SET conclusion = ?, over = ? WHERE id = ?")
             .bind(wire::encode(conclusion))
+            .bind(i64::try_from(now).unwrap_or(i64::MAX))
             .bind(&id.0.0[..])
             .execute(&self.0)
             .await?;

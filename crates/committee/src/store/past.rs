@@ -18,7 +18,7 @@ const TABLES: [&str; 7] = [
 ];
 
 impl Store {
-    /// Notes when a computation was over, unless that is known.
+    /// Notes from when on it counts how long a computation is kept, unless that is known.
     pub(crate) async fn over(&self, id: &ComputationId, now: u64) -> Done<()> {
         sqlx::query("UPDATE computations SET over = ? WHERE id = ? AND over IS NULL")
             .bind(i64::try_from(now).unwrap_or(i64::MAX))

@@ -1,9 +1,10 @@
 //! One member lies to the others: nothing wrong is ever signed by an honest one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::graphs::{ask, contribution, terms};
-use crate::world::{Plain, World, key};
+use crate::world::{KEEP, Plain, World, key, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{ComputationId, Contributors, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};
@@ -190,4 +191,74 @@ async fn another_result_is_shown_to_nobody() {
     })
     .await;
     assert!(why.iter().any(|why| why.contains("different results")), "{why:?}");
+}
+
+/// Attack: a member never shows what came out at it, so that the others keep inputs and messages
+/// for it for ever, and compute again whenever they are started.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_withholds_its_result_pins_nothing_of_the_others() {
+    let lie = |member: usize, _: usize, mut told: Vec<Statement>| {
+        told.retain(|s| member != LIAR || !matches!(s.said, Said::Outcome { .. }));
+        told
+    };
+    let plain = Plain::default();
+    let mut world = World::start_lying(3, plain.clone(), Some(Arc::new(lie))).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    let inputs: Vec<Input> = (1..=3).map(|seed| Input::sign(&id, vec![seed], &key(seed))).collect();
+    for input in &inputs {
+        world.submit(input).await;
+    }
+    world.close(&draft).await;
+    let (contributor, body) = inputs[0].entry.input();
+    let signed = |world: &World| {
+        let view = world.members[0].view(&id).unwrap();
+        view.members[0].signed && view.members[1].signed
+    };
+    while !signed(&world) {
+        pause().await;
+    }
+    assert!(world.members[0].input(&id, &contributor, &body).await.is_ok(), "others may lag");
+    pass(24 * 60 * 60);
+    while world.members[0].input(&id, &contributor, &body).await.is_ok() {
+        pause().await;
+    }
+    let begun = plain.begun();
+    world.restart(0).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(plain.begun(), begun, "who has a result computes no more");
+    pass(KEEP.as_secs());
+    while !world.members[0].views().is_empty() {
+        pause().await;
+    }
+    world.stop().await;
+}
+
+/// Attack: a member never closes. What the others hold is deleted all the same when its time is up.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_never_comes_to_an_end_is_deleted_too() {
+    let lie = |member: usize, _: usize, told: Vec<Statement>| match member {
+        LIAR => Vec::new(),
+        _ => told,
+    };
+    let world = World::start_lying(3, Plain::default(), Some(Arc::new(lie))).await;
+    let draft = world.draft(|_| ());
+    world.create(&draft).await;
+    world.submit(&Input::sign(&draft.draft.id(), vec![1], &key(1))).await;
+    world.close(&draft).await;
+    while !world.members[0].view(&draft.draft.id()).is_ok_and(|view| view.members[0].closed) {
+        pause().await;
+    }
+    pass(KEEP.as_secs());
+    while !world.members[0].views().is_empty() {
+        pause().await;
+    }
+    let anew = world.members[0].create(draft).await;
+    assert!(matches!(anew, Err(Refused::Conflict(_))), "{anew:?}");
+    world.stop().await;
+}
+
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
 }

@@ -254,7 +254,8 @@ async fn no_more_inputs_are_taken_than_can_be_computed_on() {
     let draft = world.draft(|draft| draft.contributors = Contributors::Anyone);
     let id = draft.draft.id();
     world.create(&draft).await;
-    // Who signs two inputs takes nobody else's place: the second is evidence, at the last place too.
+    // Who signs two inputs takes nobody else's place: the second is evidence, at the last place
+    // too.
     for (seed, body) in [(1, 1), (1, 10), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (6, 60)] {
         let taken = world.members[0].submit(&id, Input::sign(&id, vec![body], &key(seed))).await;
         match taken {

@@ -154,6 +154,10 @@ impl Job for Plain {
         Price::None
     }
 
+    fn memory(&self, _: &Draft, _: usize) -> u64 {
+        1
+    }
+
     fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
         vec![instance(number)]
     }

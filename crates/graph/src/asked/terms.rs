@@ -20,9 +20,13 @@ pub const MOST_VERTICES: u32 = 1 << 20;
 pub const MOST_EDGES: u32 = 1 << 20;
 /// How many hops may be asked for.
 pub const HOPS: std::ops::RangeInclusive<u32> = 1..=32;
-/// Words of eight bytes that a server keeps of all lists and hops together: what half a gigabyte
-/// bears.
-pub const MOST_WORDS: u64 = 60_000_000;
+/// Words of eight bytes that a server may have in memory of all lists and hops together: what two
+/// gigabytes bear.
+pub const MOST_WORDS: u64 = 250_000_000;
+/// Words of each row of a list for each hop: the uses, what was opened and what was sent for them.
+const WORDS_OF_A_HOP: u64 = 20;
+/// Words of each row besides, the order check's most of all.
+const WORDS_OF_A_ROW: u64 = 105;
 /// Most elements of a result for one reader, which everybody gets under masks: 16 MiB.
 const MOST_CLOSED: usize = 1 << 21;
 /// Most vertices from which distances are counted.
@@ -272,13 +276,20 @@ impl Terms {
         self.vertices + self.cap()
     }
 
+    /// Words of eight bytes that a server has in memory while it computes on so many lists: what
+    /// was measured, rounded up.
+    pub fn words(&self, lists: usize) -> u64 {
+        let row = WORDS_OF_A_HOP * u64::from(self.hops()) + WORDS_OF_A_ROW;
+        // Between hops the vertices' values are kept: what everybody knows, masks, what was
+        // shuffled.
+        let values = 4 * u64::from(self.hops()) * u64::from(self.vertices);
+        (lists as u64).saturating_mul(u64::from(self.rows()) * row).saturating_add(values)
+    }
+
     /// How many owners' lists can be computed on at a time.
     pub fn most_owners(&self) -> usize {
-        // Tables of the order check and of each hop, before and after; the vertices' values.
-        let hops = u64::from(self.hops());
-        let each = u64::from(self.rows()) * (3 * hops + 9);
-        let own = u64::from(self.vertices) * 4 * hops;
-        let mut owners = MOST_WORDS.saturating_sub(own) / each.max(1);
+        let own = self.words(0);
+        let mut owners = MOST_WORDS.saturating_sub(own) / (self.words(1) - own).max(1);
         if let Program::Katz { base, hops } = self.program {
             let edges = most_katz_edges(base, hops).unwrap_or(0);
             owners = owners.min(edges / u64::from(self.cap().max(1)));

@@ -24,3 +24,10 @@ test('many values share bars of equal width, and no vertex is lost', () => {
   expect(bars.reduce((sum, { vertices }) => sum + vertices, 0)).toBe(200);
   expect(barsOf([])).toEqual([]);
 });
+
+test('as many values as a graph has vertices are drawn', () => {
+  const counts = Array.from({ length: 300_000 }, (_, value) => [value, 1] as const);
+  const bars = barsOf(counts);
+  expect(bars.length).toBe(20);
+  expect(bars.reduce((sum, { vertices }) => sum + vertices, 0)).toBe(300_000);
+});

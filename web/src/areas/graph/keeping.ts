@@ -22,6 +22,14 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+/** What was put is on disk when the transaction is finished, not when it was asked for. */
+function finished(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error('no room in this browser'));
+  });
+}
+
 /** One contribution for each person of each computation. */
 const place = (id: string, person: string): string => `${id}/${person}`;
 
@@ -30,11 +38,26 @@ export async function keep(id: string, person: string, kept: Kept): Promise<void
   try {
     const transaction = database.transaction(STORE, 'readwrite', { durability: 'strict' });
     transaction.objectStore(STORE).put(kept, place(id, person));
-    // It is on disk when the transaction is, not when it was asked for.
-    await new Promise<void>((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onabort = () => reject(transaction.error ?? new Error('no room in this browser'));
-    });
+    await finished(transaction);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Keeps a contribution unless there is one, and returns the one that stands there: two tabs that
+ * contribute at the same time hand in the same, since of a key that signs two neither counts.
+ */
+export async function keepFirst(id: string, person: string, made: Kept): Promise<Kept> {
+  const database = await opened();
+  try {
+    const transaction = database.transaction(STORE, 'readwrite', { durability: 'strict' });
+    const done = finished(transaction);
+    const store = transaction.objectStore(STORE);
+    const found = await settled<Kept | undefined>(store.get(place(id, person)));
+    if (!found) store.add(made, place(id, person));
+    await done;
+    return found ?? made;
   } finally {
     database.close();
   }

@@ -35,24 +35,27 @@ fn a_committee_computes_on_edges_although_its_members_are_killed() {
     assert!(person.complaint(&nobody, 1).contains("no such vertex"));
 
     // A file with bad lines: each is named, and nothing is handed in.
+    let few = person.complaint(&["graph", "contribute", invitation(0), "none.csv"], 1);
+    assert!(few.contains("Who knows whom?") && few.contains("of at least 2 contributors"), "{few}");
+    assert!(few.contains("3 invited people") && few.contains("--yes contributes"), "{few}");
     let bad = file("bad.csv", "src,dst\nanna,ben\nanna;ben\nben,frida\n");
-    let told = person.complaint(&["graph", "contribute", invitation(0), text(&bad)], 1);
+    let told = person.complaint(&["graph", "contribute", invitation(0), text(&bad), "--yes"], 1);
     assert!(told.contains("line 3: expected two names"), "{told}");
     assert!(told.contains("line 4: the job has no vertex \"frida\""), "{told}");
     let long = file("long.csv", &"anna,ben\n".repeat(4));
-    let told = person.complaint(&["graph", "contribute", invitation(0), text(&long)], 1);
+    let told = person.complaint(&["graph", "contribute", invitation(0), text(&long), "--yes"], 1);
     assert!(told.contains("more than the 3 edges"), "{told}");
-    let uninvited = person.complaint(&["graph", "contribute", link, text(&bad)], 1);
+    let uninvited = person.complaint(&["graph", "contribute", link, text(&bad), "--yes"], 1);
     assert!(uninvited.contains("line 3") || uninvited.contains("invited"), "{uninvited}");
 
     let one = file("one.csv", "src,dst\nanna,ben\nben,carl\n");
-    let done = person.json(&["graph", "contribute", invitation(0), text(&one), "--json"]);
+    let done = person.json(&["graph", "contribute", invitation(0), text(&one), "--yes", "--json"]);
     assert_eq!((&done["edges"], &done["servers"]), (&2.into(), &3.into()));
     let early = person.complaint(&["graph", "run", link], 1);
     assert!(early.contains("1 more must"), "{early}");
     signal("KILL", members.processes()[1]);
     let two = file("two.tsv", "# who knows whom\ncarl\tdora\n");
-    let done = second.json(&["graph", "contribute", invitation(1), text(&two), "--json"]);
+    let done = second.json(&["graph", "contribute", invitation(1), text(&two), "--yes", "--json"]);
     assert_eq!(done["edges"], 1);
     let again = second.complaint(&["graph", "contribute", invitation(1), text(&two)], 1);
     assert!(again.contains("already"), "{again}");

@@ -123,6 +123,8 @@ export const de: Graph = {
   more: (lines) => `… und ${several(lines, 'weitere Zeile', 'weitere Zeilen')}`,
   ready: (edges) =>
     `${several(edges, 'Verbindung', 'Verbindungen')} gelesen, jede Zeile ist richtig.`,
+  tells: (minimum) =>
+    `Bedenke: Hier wird gerechnet, sobald ${several(minimum, 'Person', 'Personen')} beigetragen ${minimum === 1 ? 'hat' : 'haben'}, und Werte einzelner Knoten kommen heraus. Bei so wenigen können sie zeigen, welche Verbindungen deine sind.`,
   send: 'Beitragen',
   making: 'Die Teile für die Server werden gemacht …',
   sending: (servers, of, kilobytes) =>

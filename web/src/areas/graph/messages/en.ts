@@ -123,6 +123,8 @@ export const en = {
   more: (lines: number) => `… and ${several(lines, 'more line', 'more lines')}`,
   ready: (edges: number) =>
     `${several(edges, 'connection', 'connections')} read, every line is right.`,
+  tells: (minimum: number) =>
+    `Consider: this is computed as soon as ${several(minimum, 'person has', 'people have')} contributed, and values of single vertices come out. With so few they can show which connections are yours.`,
   send: 'Contribute them',
   making: 'Making the parts for the servers…',
   sending: (servers: number, of: number, kilobytes: number) =>
