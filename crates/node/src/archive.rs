@@ -2,6 +2,7 @@
 //! with the board.
 
 pub(crate) mod mending;
+pub(crate) mod verified;
 
 use std::collections::VecDeque;
 
@@ -11,13 +12,16 @@ use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 
 use crate::disk::Disk;
 use crate::interface::ServiceError;
-use crate::requests::{READ_ENTRIES, internal, read_entry};
+use crate::requests::{READ_ENTRIES, damaged_entry, internal, read_entry};
+use verified::Verified;
 
 /// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when
 /// this was made, or a little more.
 pub struct BoardArchive {
     store: Disk,
     room: RoomId,
+    of: (Servers, RoomDescriptor),
+    verified: Verified,
     beginning: Option<String>,
     /// `None` once the end was handed out.
     writer: Option<ArchiveWriter>,
@@ -27,17 +31,23 @@ pub struct BoardArchive {
 }
 
 impl BoardArchive {
-    pub(crate) fn new(store: Disk, servers: Servers, room: RoomDescriptor) -> Self {
+    pub(crate) fn new(
+        store: Disk,
+        servers: Servers,
+        room: RoomDescriptor,
+        verified: Verified,
+    ) -> Self {
         let id = room.id();
+        let of = (servers.clone(), room.clone());
         let (writer, beginning) = ArchiveWriter::begin(servers, room);
         let (beginning, writer) = (Some(beginning), Some(writer));
-        Self { store, room: id, beginning, writer, ready: VecDeque::new(), read: 0 }
+        Self { store, room: id, of, verified, beginning, writer, ready: VecDeque::new(), read: 0 }
     }
 
     /// The next piece of the text; `None` after the last.
     ///
     /// # Errors
-    /// `Internal` if the disk does not work. What was handed out so far is then no archive.
+    /// `Internal` if the disk does not work, `Unavailable` if it has changed an entry. What was handed out so far is then no archive.
     pub async fn next(&mut self) -> Result<Option<String>, ServiceError> {
         if let Some(beginning) = self.beginning.take() {
             return Ok(Some(beginning));
@@ -48,8 +58,15 @@ impl BoardArchive {
                 .entries(&self.room.0, self.read, READ_ENTRIES)
                 .await
                 .map_err(internal)?;
-            self.read += rows.len() as u64;
-            self.ready = rows.into_iter().map(read_entry).collect::<Result<_, _>>()?;
+            let (from, all) = (self.read, rows.len());
+            let mut entries: Vec<_> =
+                rows.into_iter().map_while(|row| read_entry(row).ok()).collect();
+            self.verified.cut(&self.of.0, &self.of.1, from, &mut entries);
+            if entries.len() < all {
+                return Err(damaged_entry(from + entries.len() as u64));
+            }
+            self.read += all as u64;
+            self.ready = entries.into();
         }
         let Some(writer) = &mut self.writer else { return Ok(None) };
         match self.ready.pop_front() {

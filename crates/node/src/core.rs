@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
 use crate::archive::mending::Damaged;
+use crate::archive::verified::Verified;
 use crate::config::{Config, SERVERS};
 use crate::deciding::Bench;
 use crate::deciding::holding;
@@ -69,6 +70,8 @@ pub(crate) struct Core {
     pub counters: Counters,
     /// Entries that are not shown before they are mended.
     pub damaged: Mutex<Damaged>,
+    /// Entries that may be shown.
+    pub verified: Verified,
     pub(crate) past: Mutex<History>,
     pub(crate) state: Mutex<World>,
 }

@@ -22,6 +22,7 @@ use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};
 
 use crate::archive::BoardArchive;
+use crate::archive::verified::Verified;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::hosting::read_actions;
@@ -57,6 +58,7 @@ pub(crate) struct Front {
     /// Who said here that it is there.
     presence: Mutex<presence::Presence>,
     intake: mpsc::Sender<Pending>,
+    verified: Verified,
     certificate_expires: AtomicU64,
     stop: watch::Sender<bool>,
 }
@@ -106,6 +108,7 @@ pub(crate) async fn start(
         logs: tokio::sync::Mutex::default(),
         presence: Mutex::default(),
         intake,
+        verified: Verified::default(),
         certificate_expires: AtomicU64::new(0),
         stop: watch::Sender::new(false),
     });
@@ -407,11 +410,17 @@ impl Front {
         wait: Duration,
     ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
-        read_board(&self.store, &id, from).await
+        let (servers, room) = (self.servers()?, self.room(&id)?.descriptor);
+        read_board((&self.store, &self.verified), (&servers, &room), from).await
     }
 
     pub fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
-        Ok(BoardArchive::new(self.store.clone(), self.servers()?, self.room(&id)?.descriptor))
+        Ok(BoardArchive::new(
+            self.store.clone(),
+            self.servers()?,
+            self.room(&id)?.descriptor,
+            self.verified.clone(),
+        ))
     }
 
     /// What this process does not do.

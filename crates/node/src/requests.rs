@@ -10,7 +10,7 @@ use std::time::Duration;
 use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName, Issued};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_broadcast::{Batch, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
@@ -20,6 +20,7 @@ use ostrakon_store::{EntryRow, FaultRow, Intake, SubmissionRow, Taken};
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::archive::BoardArchive;
+use crate::archive::verified::Verified;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creator;
@@ -437,7 +438,9 @@ impl Core {
         if damaged == Some(from) {
             return Err(damaged_entry(from));
         }
-        let mut page = read_board(&self.store, &id, from).await?;
+        let (servers, room) = (&self.servers, self.room_info(&id)?.descriptor);
+        let board = (&self.store, &self.verified);
+        let mut page = read_board(board, (servers, &room), from).await?;
         let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
         page.entries.truncate(sound);
         Ok(page)
@@ -445,7 +448,7 @@ impl Core {
 
     pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
         let room = self.room_info(&id)?.descriptor;
-        Ok(BoardArchive::new(self.store.clone(), self.servers.clone(), room))
+        Ok(BoardArchive::new(self.store.clone(), self.servers.clone(), room, self.verified.clone()))
     }
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
@@ -475,15 +478,17 @@ fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T>
     material.as_deref().map(work)
 }
 
-/// A page of a room's board, from entry `from` on.
+/// A page of a room's board, from entry `from` on: of what the servers have signed, as it is
+/// ([`Verified`]).
 pub(crate) async fn read_board(
-    store: &Disk,
-    id: &RoomId,
+    (store, verified): (&Disk, &Verified),
+    (servers, room): (&Servers, &RoomDescriptor),
     from: u64,
 ) -> Result<BoardPage, ServiceError> {
+    let id = room.id();
     let mut entries: Vec<SignedEntry> = Vec::new();
     let mut bytes = 0;
-    while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
+    'reading: while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
         let next = from.saturating_add(entries.len() as u64);
         // Of a large room, one entry may weigh more than a page; what they weigh is known from
         // those before.
@@ -500,16 +505,21 @@ pub(crate) async fn read_board(
             match read_entry(row) {
                 Ok(entry) => entries.push(entry),
                 Err(_) if entries.is_empty() => return Err(damaged_entry(position)),
-                // What comes before it is sound.
-                Err(_) => return Ok(BoardPage { entries }),
+                // What comes before it may be sound.
+                Err(_) => break 'reading,
             }
         }
+    }
+    let read = entries.len();
+    verified.cut(servers, room, from, &mut entries);
+    if read > 0 && entries.is_empty() {
+        return Err(damaged_entry(from));
     }
     Ok(BoardPage { entries })
 }
 
 /// Of an entry that the disk has changed.
-fn damaged_entry(position: u64) -> ServiceError {
+pub(crate) fn damaged_entry(position: u64) -> ServiceError {
     ServiceError::Unavailable(format!(
         "entry {position} of this board is damaged on this server's disk, and is being fetched from the other servers; read the board there meanwhile"
     ))

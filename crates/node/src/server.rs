@@ -230,6 +230,7 @@ impl Server {
             stopping: self.stop.subscribe(),
             counters: Counters::default(),
             damaged: Mutex::default(),
+            verified: Default::default(),
             past: Mutex::default(),
             state: Mutex::new(world),
             party,

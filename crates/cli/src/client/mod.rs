@@ -13,6 +13,7 @@ pub mod board;
 pub mod computation;
 pub mod connection;
 pub mod decision;
+pub mod joining;
 pub mod member;
 pub mod participant;
 pub mod room;

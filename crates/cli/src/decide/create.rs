@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
+use ostrakon_decide::draft::gathering::Request;
 use ostrakon_decide::record::create;
-use ostrakon_decide::{Draft, Invitation, Layer, Link, Warning, warnings};
+use ostrakon_decide::{Draft, Invitation, JoinLink, Layer, Link, Warning, warnings};
 use ostrakon_node::interface::decisions::{DecisionMade, LayerInfo};
 use ostrakon_party::wire;
 use serde::Serialize;
 
 use super::State;
-use super::plan::{self, Asked, Plan, PlannedBallot};
+use super::plan::{self, Asked, NamedAccount, Plan, PlannedBallot};
+use crate::client::joining::Joining;
 use crate::client::{Account, Deployment, http_client};
 use crate::{edge, failure, output, secret};
 
@@ -34,8 +36,12 @@ pub struct Options {
     /// list `ballots` of `label`, `options`, `function`, `assumed`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["question", "option", "function", "person", "people", "assumed", "seconds", "threshold", "accept_seconds", "all_needed", "quorum"])]
     file: Option<PathBuf>,
+    /// Begins with those whom you have approved of all who asked by this join link, beside those
+    /// who are named otherwise.
+    #[arg(long, value_name = "LINK", value_parser = secret::link::<JoinLink>)]
+    join: Option<JoinLink>,
     /// What is asked.
-    #[arg(long, required_unless_present = "file")]
+    #[arg(long, required_unless_present_any = ["file", "join"])]
     question: Option<String>,
     /// An option; once for each [default: no, yes]
     #[arg(long, value_name = "TEXT")]
@@ -149,6 +155,7 @@ impl Options {
             all_needed: self.all_needed,
             quorum: self.quorum,
             threshold: self.threshold,
+            gathering: None,
         })
     }
 }
@@ -158,13 +165,21 @@ impl Options {
 /// # Errors
 /// If the plan cannot be, or a server does not answer or refuses.
 pub async fn run(options: Options) -> Result<()> {
-    let plan = options.plan()?;
+    let mut plan = options.plan()?;
     let token =
         options.token_file.as_deref().map(secret::read).transpose().context("--token-file")?;
     let mut account = options.state.account()?;
     let deployment =
         Deployment::open(&http_client()?, &options.server, options.servers.as_ref()).await?;
+    let mut joining = match &options.join {
+        Some(link) => Some(add_who_joined(link.clone(), &account, &mut plan).await?),
+        None => None,
+    };
     let created = begin(&deployment, &mut account, &plan, token.as_deref()).await?;
+    if let Some(joining) = &mut joining {
+        let decision = Some(created.link.decision);
+        joining.say(&account.key(), |word| word.decision = decision).await?;
+    }
     let people = created
         .links
         .iter()
@@ -184,6 +199,30 @@ pub async fn run(options: Options) -> Result<()> {
         "Each link lets one person take part: give it to nobody else. `decide invite` shows them again."
     );
     Ok(())
+}
+
+/// Adds to a plan those who have asked by a join link and were approved.
+async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> Result<Joining> {
+    let joining = Joining::open(&http_client()?, link).await?;
+    let operators = &joining.deployment.operators;
+    let requests = joining.requests(&account.key()).await?;
+    let admitted = |request: &&Request| {
+        joining.word.as_ref().is_some_and(|word| word.admitted.contains(&request.account))
+    };
+    let admitted: Vec<_> = requests.iter().filter(admitted).collect();
+    for request in &admitted {
+        let name = request.name.trim();
+        let others = admitted.iter().filter(|other| other.name.trim() == name).count();
+        let taken = others > 1 || plan.people.iter().any(|asked| asked.name() == name);
+        let digits = request.digits(operators);
+        let name = if taken { format!("{name} ({})", &digits[..9]) } else { name.to_owned() };
+        plan.people.push(Asked::Account(NamedAccount { name, account: request.account.to_hex() }));
+    }
+    if plan.question.is_empty() {
+        plan.question.clone_from(&joining.gathering.question);
+    }
+    plan.gathering = Some(joining.link.gathering);
+    Ok(joining)
 }
 
 /// Begins a decision.

@@ -3,7 +3,9 @@
 mod answer;
 pub mod create;
 mod finish;
+mod gather;
 mod invite;
+mod join;
 pub mod plan;
 pub mod report;
 mod status;
@@ -22,6 +24,12 @@ use crate::output;
 pub enum Command {
     /// Begins a decision, and prints a link for each person who is asked.
     Create(Box<create::Options>),
+    /// Makes one link for all: whoever has it asks by name, and you approve of each.
+    Gather(gather::Options),
+    /// Shows who asks by a join link that this device made, and says who is taken in.
+    Requests(gather::Answers),
+    /// Asks to take part by a join link.
+    Join(join::Options),
     /// Shows the invitations of a decision that was created on this device, or sends one by e-mail.
     Invite(invite::Options),
     /// Checks everything, answers, and prints the receipt. Accepts the link's invitation first, if
@@ -60,6 +68,9 @@ impl State {
 pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::Create(options) => create::run(*options).await,
+        Command::Gather(options) => gather::run(options).await,
+        Command::Requests(options) => gather::answer(options).await,
+        Command::Join(options) => join::run(options).await,
         Command::Invite(options) => invite::run(options).await,
         Command::Answer(options) => answer::run(options).await,
         Command::Status(options) => status::run(options).await,

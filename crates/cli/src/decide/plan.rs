@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_decide::draft::usual_quorum;
-use ostrakon_decide::{Ballot, Draft, Function, Invitation, Person, Seat, Tie};
+use ostrakon_decide::{Ballot, Draft, Function, GatheringId, Invitation, Person, Seat, Tie};
 use serde::Deserialize;
 
 use crate::edge;
@@ -35,6 +35,9 @@ pub struct Plan {
     /// How many servers stand in for whoever stays away.
     #[serde(default = "two")]
     pub threshold: u8,
+    /// The join link by which people have asked.
+    #[serde(skip)]
+    pub gathering: Option<GatheringId>,
 }
 
 fn two() -> u8 {
@@ -64,6 +67,15 @@ pub enum Asked {
     Name(String),
     /// By an account.
     Account(NamedAccount),
+}
+
+impl Asked {
+    /// The person's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Asked::Name(name) | Asked::Account(NamedAccount { name, .. }) => name,
+        }
+    }
 }
 
 /// Somebody who is asked by an account.
@@ -210,7 +222,7 @@ impl Plan {
             deadline: now.saturating_add(self.seconds),
             threshold: self.threshold,
             creator,
-            gathering: None,
+            gathering: self.gathering,
             nonce: edge::random(),
             servers,
         };
@@ -250,6 +262,7 @@ mod tests {
             all_needed: false,
             quorum: None,
             threshold: 2,
+            gathering: None,
         }
     }
 

@@ -132,6 +132,7 @@ impl Options {
             all_needed: false,
             quorum: Some(u16::try_from(quorum)?),
             threshold: 2,
+            gathering: None,
         })
     }
 }

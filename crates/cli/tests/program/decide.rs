@@ -214,3 +214,57 @@ fn wrong_usage_is_named() {
         complaint(&["decide", "invite", &link, "--state-dir", home], 1).contains("has not created")
     );
 }
+
+#[test]
+fn two_people_come_in_by_one_link_and_whoever_is_not_approved_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let up = Up::start(&directory.path().join("site"), free_base_port(), &[]);
+    let home = |name: &str| directory.path().join(name);
+    let host = home("host");
+    let gather = ["decide", "gather", "--server", up.origin(1), "--question", "Shall we?"];
+    let made = ostrakon(&[&gather[..], &["--state-dir", text(&host)]].concat()).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let link = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let join = |name: &str, device: &Path| {
+        let arguments = ["decide", "join", &link, "--name", name, "--state-dir", text(device)];
+        ostrakon(&arguments).output().unwrap()
+    };
+    let (ben, other, eve) = (home("ben"), home("other"), home("eve"));
+    for (name, device) in [("Ben", &ben), ("Ben", &other), ("Eve", &eve)] {
+        let asked = join(name, device);
+        let errors = String::from_utf8_lossy(&asked.stderr).into_owned();
+        assert!(asked.status.success() && errors.contains("Compare these digits"), "{errors}");
+    }
+    let requests = |device: &Path, more: &[&str]| {
+        let arguments = ["decide", "requests", &link, "--state-dir", text(device), "--json"];
+        ostrakon(&[&arguments[..], more].concat()).output().unwrap()
+    };
+    let errors = String::from_utf8_lossy(&requests(&ben, &[]).stderr).into_owned();
+    assert!(errors.contains("only its creator"), "{errors}");
+    let errors =
+        String::from_utf8_lossy(&requests(&host, &["--approve", "Ben"]).stderr).into_owned();
+    assert!(errors.contains("several have asked"), "{errors}");
+    let approved = requests(&host, &["--approve-all", "--refuse", "Eve"]);
+    let rows = crate::common::values(&approved).remove(0);
+    let states: Vec<_> =
+        rows.as_array().unwrap().iter().map(|row| (&row["name"], &row["state"])).collect();
+    assert!(states.contains(&(&"Eve".into(), &"refused".into())), "{states:?}");
+    let errors = String::from_utf8_lossy(&join("Eve", &eve).stderr).into_owned();
+    assert!(errors.contains("refused"), "{errors}");
+
+    let create = ["decide", "create", "--server", up.origin(0), "--join", &link, "--json"];
+    let created = json(&[&create[..], &["--state-dir", text(&host)]].concat()).remove(0);
+    let names = created["people"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|person| person["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names[0] != names[1] && names.iter().all(|name| name.starts_with("Ben (")));
+    for device in [&ben, &other] {
+        let begun = join("Ben", device);
+        let decision = String::from_utf8(begun.stdout).unwrap().trim().to_owned();
+        let device = Device { home: device.clone(), link: &decision };
+        device.value("answer", &["--answer", "yes", "--wait"]);
+    }
+    let host = Device { home: host, link: created["link"].as_str().unwrap() };
+    let passed = || !host.value("status", &[])["outcome"].is_null();
+    assert!(looks(300, Duration::from_millis(200)).any(|()| passed()), "no result");
+}

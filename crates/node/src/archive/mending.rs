@@ -111,6 +111,7 @@ async fn first_damaged(core: &Core, mut place: Place) -> Option<Place> {
         let Some(digest) = found.and_then(|row| accepted(core, &place, row)) else {
             return Some(place);
         };
+        core.verified.note(&place.room, (place.position, place.position + 1));
         place.previous = digest;
         place.position += 1;
         if place.position.is_multiple_of(AT_ONCE) {
@@ -139,6 +140,7 @@ fn clear(core: &Core, place: &Place) {
         places.remove(&place.position);
     }
     damaged.retain(|_, places| !places.is_empty());
+    core.verified.note(&place.room, (place.position, place.position + 1));
 }
 
 /// Fetches an entry from the others until it is there. Returns its digest.

@@ -20,6 +20,19 @@ impl Scene {
         asked.expect("it runs")
     }
 
+    /// What a server that has just started answers first; `None` if it refuses to show its board.
+    fn first_answer(&self, party: PartyId) -> Option<BoardPage> {
+        for _ in 0..10_000 {
+            let asleep = self.deployment.service(party).is_none();
+            match (!asleep).then(|| self.board(party)) {
+                Some(Err(error)) if error.to_string().contains("damaged") => return None,
+                Some(Ok(page)) => return Some(page),
+                _ => self.deployment.executor.run_for(Duration::from_millis(1)),
+            }
+        }
+        panic!("{party} never answers");
+    }
+
     /// Stops a server, writes other bytes into the first entry of its board, and starts it again.
     fn change_entry(&self, party: PartyId, epoch: u64, bytes: &[u8]) {
         self.deployment.stop(party);
@@ -45,7 +58,12 @@ fn an_entry_that_a_disk_has_changed_is_shown_to_nobody_and_mended_from_another_s
         let mut changed = first.entry.clone();
         changed.accepted += 1;
         let changed = ostrakon_party::wire::encode(&changed);
-        parties().for_each(|party| scene.change_entry(party, epoch, &changed));
+        for party in parties() {
+            scene.change_entry(party, epoch, &changed);
+            // Also not before it has looked through its boards.
+            let page = scene.first_answer(party);
+            assert!(page.is_none_or(|page| page.entries.is_empty()), "{party} shows it");
+        }
         scene.deployment.executor.run_for(Duration::from_secs(20));
         for party in parties() {
             let refused = scene.board(party).unwrap_err().to_string();
