@@ -59,6 +59,12 @@ enum Command {
     },
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
+    /// Lets groups of several sizes talk in real browsers, in rooms that the page's form makes for
+    /// them, and prints what they see and when: 1, 2, 3, 5, 8 and 30 people unless given.
+    Stories {
+        /// How many people.
+        people: Vec<u16>,
+    },
     /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits;
     /// prints JSON.
     BenchWasm,
@@ -74,6 +80,7 @@ fn main() -> ExitCode {
         Command::Postgres { command } => postgres::beside(&command),
         Command::Mutants { name } => mutants::run(&name),
         Command::Wasm => web::build_wasm(),
+        Command::Stories { people } => web::stories(&people),
         Command::BenchWasm => web::bench_wasm(),
     };
     match result {

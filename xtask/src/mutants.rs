@@ -123,6 +123,36 @@ const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "whoever does not have a join link asks by it",
+        package: "ostrakon-decide",
+        test: "nothing_that_a_server_makes_or_changes_is_taken",
+        edits: &[Edit {
+            file: "crates/decide/src/draft/gathering.rs",
+            from: "        if !self.link.verifies(&digest, &request.invited) {",
+            to: "        if false && !self.link.verifies(&digest, &request.invited) {",
+        }],
+    },
+    Tested {
+        name: "a request is made in somebody's name",
+        package: "ostrakon-decide",
+        test: "nothing_that_a_server_makes_or_changes_is_taken",
+        edits: &[Edit {
+            file: "crates/decide/src/draft/gathering.rs",
+            from: "        if !request.account.verifies(&digest, &request.signature) {",
+            to: "        if false && !request.account.verifies(&digest, &request.signature) {",
+        }],
+    },
+    Tested {
+        name: "a server answers requests in the creator's place",
+        package: "ostrakon-decide",
+        test: "only_the_creator_makes_the_link_and_answers",
+        edits: &[Edit {
+            file: "crates/decide/src/draft/gathering.rs",
+            from: "        if !self.creator.verifies(&digest, &signed.signature) {",
+            to: "        if false && !self.creator.verifies(&digest, &signed.signature) {",
+        }],
+    },
+    Tested {
         name: "anybody deposits in anybody's name",
         package: "ostrakon-decide",
         test: "a_deposit_is_its_owners_and_ends",

@@ -212,3 +212,18 @@ fn is_newer(path: &Path, other: &Path) -> Result<bool> {
     }
     Ok(fs::metadata(other)?.modified()? <= fs::metadata(path)?.modified()?)
 }
+
+/// Runs the stories of groups in Chromium, against the program as it was built for tests.
+///
+/// # Errors
+/// If the page or the program is not built, or a story does not come to its end.
+pub fn stories(people: &[u16]) -> Result<()> {
+    build_wasm()?;
+    build()?;
+    shell::run(&mut shell::cargo(&["build", "--quiet", "--workspace", "--bins"]))?;
+    let mut node = shell::program("node");
+    node.arg("e2e/stories/run.mjs").args(people.iter().map(u16::to_string));
+    node.env("CHROMIUM", tools::chromium()?);
+    node.env("OSTRAKON", shell::root().join("target/debug/ostrakon"));
+    shell::run(node.current_dir(directory()))
+}

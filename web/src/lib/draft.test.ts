@@ -5,8 +5,11 @@ import { DeviceKey, decisionId, tableRows } from './cryptography';
 import {
   complaintOf,
   dateAnswers,
+  datesOf,
+  daysFrom,
   draftOf,
   entriesOf,
+  nextDay,
   rulesFor,
   withOption,
   withoutOption,
@@ -143,4 +146,26 @@ test('if need be is an answer about dates in a full count only', () => {
   expect(dateAnswers(dates, words)).toEqual(['no', 'perhaps', 'yes']);
   expect(dateAnswers({ ...dates, rule: 'majority' }, words)).toEqual(['no', 'yes']);
   expect(dateAnswers({ ...dates, needBe: false }, words)).toEqual(['no', 'yes']);
+});
+
+test('whole days and ranges become labels, each once and in order, and a wrong range is told', () => {
+  const dates = ['2027-01-05', '2027-01-03/2027-01-04', '2027-01-05', '', '2027-01-03'];
+  expect(datesOf({ dates })).toEqual(['2027-01-03', '2027-01-03/2027-01-04', '2027-01-05']);
+  const poll = { ...wish, topic: 'dates', rule: 'tally' } as const;
+  expect(complaintOf({ ...poll, dates }, 3, NOW)).toBe(null);
+  for (const wrong of ['2027-01-05/2027-01-04', '2027-01-05/2027-01-05', '/2027-01-05'])
+    expect(complaintOf({ ...poll, dates: [wrong] }, 3, NOW), wrong).toBe('ranges');
+});
+
+test('the next day is offered, over months and for both ends, and days in a row are filled in', () => {
+  expect(nextDay('2027-02-28')).toBe('2027-03-01');
+  expect(nextDay('2027-12-31T18:00/2027-12-31T20:30')).toBe('2028-01-01T18:00/2028-01-01T20:30');
+  expect(nextDay('')).toBe('');
+  expect(daysFrom('2027-02-27', '2027-03-01', 20)).toEqual([
+    '2027-02-27',
+    '2027-02-28',
+    '2027-03-01',
+  ]);
+  expect(daysFrom('2027-01-01', '2027-12-31', 20)).toHaveLength(20);
+  expect(daysFrom('2027-01-02', '2027-01-01', 20)).toEqual([]);
 });

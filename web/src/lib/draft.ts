@@ -122,8 +122,7 @@ export function datesOf({ dates }: Pick<Wish, 'dates'>): string[] {
 }
 
 /** Whether a date ends before it begins. */
-const hasWrongDate = ({ dates }: Wish): boolean =>
-  dates.some((date) => spanIn(date) === 'wrong');
+const hasWrongDate = ({ dates }: Wish): boolean => dates.some((date) => spanIn(date) === 'wrong');
 
 /** The day after, at the same time; of a range both ends. What is no date stays as it is. */
 export const nextDay = (date: string): string =>

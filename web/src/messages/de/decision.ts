@@ -147,7 +147,8 @@ export const de: Decision = {
       `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
     all: 'Alle sind möglich',
     rest: 'Die übrigen sind nicht möglich',
-    left: (n: number) => (n === 0 ? 'Alle Termine haben eine Antwort.' : `Noch ${several(n, 'Termin', 'Termine')}.`),
+    left: (n: number) =>
+      n === 0 ? 'Alle Termine haben eine Antwort.' : `Noch ${several(n, 'Termin', 'Termine')}.`,
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
     yes: 'Diese Antwort geben',
@@ -214,9 +215,7 @@ export const de: Decision = {
     votes: 'Stimmen',
     chosen: (at: string) => `${at} passt am besten`,
     earliest: (dates: number, at: string) =>
-      dates === 1
-        ? `Ein Termin passt: ${at}`
-        : `${dates} Termine passen; der früheste ist ${at}`,
+      dates === 1 ? `Ein Termin passt: ${at}` : `${dates} Termine passen; der früheste ist ${at}`,
     none: 'Kein Termin passt',
     absent: (names: string[]) =>
       `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,

@@ -143,7 +143,8 @@ export const en = {
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
     all: 'All are possible',
     rest: 'The rest are not possible',
-    left: (n: number) => (n === 0 ? 'All dates have an answer.' : `${several(n, 'date', 'dates')} left.`),
+    left: (n: number) =>
+      n === 0 ? 'All dates have an answer.' : `${several(n, 'date', 'dates')} left.`,
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
     yes: 'Give this answer',
@@ -207,9 +208,7 @@ export const en = {
     votes: 'Votes',
     chosen: (at: string) => `${at} suits best`,
     earliest: (dates: number, at: string) =>
-      dates === 1
-        ? `One date suits: ${at}`
-        : `${dates} dates suit; the earliest is ${at}`,
+      dates === 1 ? `One date suits: ${at}` : `${dates} dates suit; the earliest is ${at}`,
     none: 'No date suits',
     absent: (names: string[]) =>
       `${spoken(names)} stayed away. The assumed answer counted instead.`,
