@@ -109,7 +109,8 @@ export class Decider extends Visitor {
       await page
         .locator('input[type=file][accept*=csv]')
         .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
-    else await page.getByLabel('Names, one on each line').fill(others.join('\n'));
+    else if (others.length > 0)
+      await page.getByLabel('Names, one on each line').fill(others.join('\n'));
     for (const name of known) await page.getByRole('checkbox', { name, exact: true }).check();
     if (rule) await page.getByRole('radio', { name: rule }).check();
     for (const [row, output] of outputs.entries())

@@ -58,8 +58,8 @@ fn an_entry_that_a_disk_has_changed_is_shown_to_nobody_and_mended_from_another_s
         let mut changed = first.entry.clone();
         changed.accepted += 1;
         let changed = ostrakon_party::wire::encode(&changed);
+        parties().for_each(|party| scene.change_entry(party, epoch, &changed));
         for party in parties() {
-            scene.change_entry(party, epoch, &changed);
             // Also not before it has looked through its boards.
             let page = scene.first_answer(party);
             assert!(page.is_none_or(|page| page.entries.is_empty()), "{party} shows it");
