@@ -74,7 +74,7 @@ export const en = {
     refuseAll: (n: number) => `Refuse all ${n}`,
     admitted: 'Approved',
     back: 'Take back',
-    backOne: (name: string) => `Take the approval of ${name} back`,
+    backOne: (name: string) => `Take back the approval of ${name}`,
   },
 };
 
