@@ -235,15 +235,8 @@ impl Server {
             state: Mutex::new(world),
             party,
         });
-        let platform = Arc::clone(&self.platform);
-        core.spawn(setup::help(
-            early,
-            self.store.clone(),
-            platform,
-            provider,
-            result.session,
-            repeat,
-        ));
+        let (store, platform) = (self.store.clone(), Arc::clone(&self.platform));
+        core.spawn(setup::help(early, store, platform, provider, result.session, repeat));
         let noting = Arc::clone(&core);
         let note = move |intakes: &[_], taken: &[_]| intake::note(&noting, intakes, taken);
         core.spawn(intake::run(self.store.clone(), arriving, note));

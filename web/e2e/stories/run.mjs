@@ -80,6 +80,8 @@ async function tells(browser, origins, people) {
     const home = origins[number % origins.length] ?? '';
     const own = link.replace(new URL(link).origin, home);
     const person = await Visitor.arrive(browser, number % 2 === 0 ? PHONE : DESKTOP);
+    // Many browsers on a busy machine take their time.
+    person.page.setDefaultTimeout(LONGEST);
     await person.join(own);
     const published = person.page.locator('[data-entry]').first();
     void published.waitFor({ timeout: LONGEST }).then(

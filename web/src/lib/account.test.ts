@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 
 import { loadForTest } from '../test/world';
 import { Account, type Alone } from './account';
@@ -224,4 +224,33 @@ test('an account that does not fit leaves the one that is there as it was, with 
       before.key.publicKey(),
     );
   }
+});
+
+test('the browser is asked to keep the account, and one that cannot is used all the same', async () => {
+  const persist = vi.fn(() => Promise.reject(new Error('not here')));
+  vi.stubGlobal('navigator', { storage: { persist } });
+  const account = await Account.open(new Cupboard(), queue());
+  expect(persist).toHaveBeenCalledOnce();
+  expect(account.known()).toEqual([]);
+  vi.unstubAllGlobals();
+});
+
+test('what a join link came to is kept, moves with the account, and the newest is first', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  const link = (id: string, name: string | null) => ({
+    id,
+    servers: 'cd',
+    name,
+    plan: null,
+    address: null,
+    number: 1,
+    admitted: [{ name: 'Ben', account: 'b' }],
+    refused: ['e'],
+  });
+  await account.keepLink(link('one', null));
+  await account.keepLink(link('two', null));
+  await account.keepLink(link('one', 'Anna'));
+  expect(account.links()).toEqual([link('one', 'Anna'), link('two', null)]);
+  const moved = await Account.import(account.export(), new Cupboard(), queue());
+  expect(moved.links()).toEqual(account.links());
 });

@@ -52,3 +52,56 @@ impl Verified {
         self.note(&id, (from, from.saturating_add(sound as u64)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_broadcast::{Entry, EpochId};
+    use ostrakon_crypto::{Digest, SigningKey};
+    use ostrakon_party::{PartyId, SessionId};
+
+    use super::*;
+
+    /// A board of so many entries, without messages.
+    fn board(count: u64) -> (Servers, RoomDescriptor, Vec<SignedEntry>) {
+        let keys: Vec<_> = (1..4).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
+        let session = SessionId(Digest([9; 32]));
+        let servers =
+            Servers { session, keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let room = RoomDescriptor::new("r");
+        let (mut entries, mut previous) = (Vec::new(), Digest([0; 32]));
+        for number in 0..count {
+            let epoch = EpochId { room: room.id(), number };
+            let entry = Entry { epoch, previous, accepted: 3, messages: Vec::new() };
+            previous = entry.digest(&servers);
+            let sign =
+                |party: u8| (PartyId(party), entry.sign(&servers, &keys[usize::from(party)]));
+            entries.push(SignedEntry { signatures: vec![sign(0), sign(1)], entry });
+        }
+        (servers, room, entries)
+    }
+
+    #[test]
+    fn a_page_ends_before_what_the_servers_have_not_signed_wherever_it_begins() {
+        let (servers, room, entries) = board(6);
+        let mut changed = entries.clone();
+        changed[3].entry.accepted += 1;
+        let mut exchanged = entries.clone();
+        exchanged.swap(3, 4);
+        for (from, sound) in [(0, 3), (2, 1), (3, 0)] {
+            let mut page = changed[from..].to_vec();
+            Verified::default().cut(&servers, &room, from as u64, &mut page);
+            assert_eq!(page.len(), sound, "from {from}");
+        }
+        let mut page = exchanged.clone();
+        let verified = Verified::default();
+        verified.cut(&servers, &room, 0, &mut page);
+        assert_eq!(page.len(), 3, "signed, but not in its place");
+        // What was verified is not verified again; what comes later is, from there on.
+        assert_eq!(verified.known(&room.id()), 3);
+        verified.note(&room.id(), (4, 6));
+        assert_eq!(verified.known(&room.id()), 3, "there is a gap");
+        let mut page = entries[2..].to_vec();
+        verified.cut(&servers, &room, 2, &mut page);
+        assert_eq!((page.len(), verified.known(&room.id())), (4, 6));
+    }
+}

@@ -76,6 +76,7 @@ fn first(operators: &Operators) -> SignedRecord {
             assumed: 0,
         }],
         people: vec![person(20), person(21)],
+        gathering: None,
         accept_by: 1_000,
         all_needed: false,
         deadline: 2_000,
