@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_computation::{ComputationId, Input, Link, Statement};
 use ostrakon_crypto::SigningKey;

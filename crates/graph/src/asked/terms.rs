@@ -352,7 +352,7 @@ mod tests {
     fn katz(base: u64, hops: u32, edges: u32) -> Terms {
         let program = Program::Katz { base, hops };
         let (naming, shown) = (Naming::Numbers, Shown::Vertices);
-        Terms { vertices: 3, naming, edges, undirected: false, program, shown }
+        Terms { vertices: 3, naming, edges, undirected: false, program, shown, reader: None }
     }
 
     /// The highest value after so many hops, by definition, in numbers that do not wrap.
