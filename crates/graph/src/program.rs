@@ -76,7 +76,8 @@ impl VertexProgram for Reach {
     }
 }
 
-/// After how many hops each of so many vertices was reached for the first time, from 1, of bits that
+/// After how many hops each of so many vertices was reached for the first time, from 1, of bits
+/// that
 /// say it hop after hop.
 pub fn first_hops(reached: &[bool], vertices: usize) -> Vec<Option<u32>> {
     let hops = || (1..).zip(reached.chunks_exact(vertices));

@@ -1,6 +1,8 @@
 //! A client: its links, its contacts, and what the user does with them. What it does in rounds is
 //! in [`crate::rounds`].
 
+mod contact;
+
 use std::collections::VecDeque;
 
 use ostrakon_broadcast::RoomId;
@@ -9,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::Side;
 use crate::dial::{Answer, Meeting, fresh};
-use crate::event::{ContactState, Message, MessageState};
+use crate::event::{ContactState, Message};
 use crate::hidden::Hidden;
 use crate::link::Callee;
 use crate::params::{
-    ALL_HISTORIES, CHANNELS, CONTACTS, HISTORY, HISTORY_BYTES, LEAST_WIDTH, LINK_SECRET, LINKS,
-    NAME, OUTGOING, OUTGOING_BYTES, PARTS, SEEN,
+    ALL_HISTORIES, CHANNELS, CONTACTS, LEAST_WIDTH, LINK_SECRET, LINKS, NAME, OUTGOING,
+    OUTGOING_BYTES, PARTS, SEEN,
 };
 use crate::parts::room_for_text;
 use crate::talk::Talk;
@@ -143,95 +145,6 @@ pub(crate) struct Contact {
     pub added: bool,
     /// The link of the user's own that it has: the only one that is named to it.
     pub given: Option<u32>,
-}
-
-impl Contact {
-    fn new(number: u32, name: String, callee: Option<Callee>) -> Self {
-        Self {
-            number,
-            name,
-            callee,
-            calling: None,
-            incoming: None,
-            answering: None,
-            talk: None,
-            history: VecDeque::new(),
-            next_message: 0,
-            brought: 0,
-            added: true,
-            given: None,
-        }
-    }
-
-    pub fn state(&self) -> ContactState {
-        match (&self.talk, &self.incoming, &self.calling) {
-            (Some(talk), _, _) if !talk.goes_on() => ContactState::Ending,
-            (Some(talk), _, _) if talk.heard => ContactState::Talking,
-            (Some(_), _, _) if self.answering.is_some() => ContactState::Answering,
-            (Some(_), _, _) => ContactState::Talking,
-            (None, Some(_), _) => ContactState::Called,
-            (None, None, Some(_)) => ContactState::Calling,
-            (None, None, None) => ContactState::Idle,
-        }
-    }
-
-    /// Adds a message; the oldest of too many are forgotten.
-    pub fn note(&mut self, own: bool, text: String, round: Option<u64>) -> u64 {
-        let number = self.next_message;
-        self.next_message += 1;
-        let state = if own { MessageState::Waiting } else { MessageState::Delivered };
-        self.history.push_back(Message { number, own, text, state, round });
-        let mut goes_on = true;
-        while goes_on && (self.history.len() > HISTORY || self.bytes() > HISTORY_BYTES) {
-            goes_on = self.shorten().is_some();
-        }
-        number
-    }
-
-    /// Bytes of the texts that are kept.
-    fn bytes(&self) -> usize {
-        self.history.iter().map(|message| message.text.len()).sum()
-    }
-
-    /// Bytes of the texts that nobody is known to have yet.
-    fn open_bytes(&self) -> usize {
-        let open = self.history.iter().filter(|message| !message.state.is_settled());
-        open.map(|message| message.text.len()).sum()
-    }
-
-    /// Forgets the oldest message of which nothing more becomes; not the newest of all, which the
-    /// user has not seen. What waits or is on its way is not pushed out by what the partner says.
-    /// Bytes of its text; `None` if there is none.
-    fn shorten(&mut self) -> Option<usize> {
-        let last = self.history.len().saturating_sub(1);
-        let old = self.history.iter().take(last).position(|message| message.state.is_settled());
-        old.and_then(|at| self.history.remove(at)).map(|message| message.text.len())
-    }
-
-    /// Says how a message stands. Whether that is new.
-    pub fn turn(&mut self, number: u64, state: MessageState, round: u64) -> bool {
-        let found = self.history.iter_mut().find(|message| message.number == number);
-        let Some(message) = found.filter(|message| message.state != state) else { return false };
-        (message.state, message.round) = (state, Some(round));
-        true
-    }
-
-    /// Forgets the conversation. What is not acknowledged is not known to have arrived.
-    pub fn hang_up(&mut self) {
-        self.answering = None;
-        let Some(talk) = self.talk.take() else { return };
-        for number in talk.undelivered() {
-            let found = self.history.iter_mut().find(|message| message.number == number);
-            match found {
-                // Not all of it was ever sent, so the partner does not have it.
-                Some(Message { state: MessageState::Waiting, .. }) => {
-                    self.brought = self.brought.min(number);
-                }
-                Some(message) => message.state = MessageState::Unknown,
-                None => {}
-            }
-        }
-    }
 }
 
 /// A link of the user's own, as it is shown.

@@ -47,7 +47,8 @@ impl BoardArchive {
     /// The next piece of the text; `None` after the last.
     ///
     /// # Errors
-    /// `Internal` if the disk does not work, `Unavailable` if it has changed an entry. What was handed out so far is then no archive.
+    /// `Internal` if the disk does not work, `Unavailable` if it has changed an entry. What was
+    /// handed out so far is then no archive.
     pub async fn next(&mut self) -> Result<Option<String>, ServiceError> {
         if let Some(beginning) = self.beginning.take() {
             return Ok(Some(beginning));

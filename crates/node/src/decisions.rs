@@ -188,7 +188,8 @@ impl Decision {
     }
 }
 
-/// Whether the scheduler can take what is held: not if its one-time key stands in a decision by now.
+/// Whether the scheduler can take what is held: not if its one-time key stands in a decision by
+/// now.
 /// Which keys do is what the scheduler's log has said so far, so whatever it announces is judged
 /// alike by that.
 pub(crate) fn is_takeable(held: &Held, spent: &BTreeSet<KeyName>) -> bool {

@@ -29,7 +29,7 @@ import {
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
 import { different, type Doubt } from './doubt';
-import { handIn, handInAtFirst } from './handing';
+import { handIn, handInAtFirst } from './deciding/handing';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { StorageFull } from './outbox';

@@ -14,7 +14,8 @@ export interface Wish {
   /** Answers; where a rule counts one of two, it is the second one. */
   options: string[];
   /**
-   * Local points of time, or days, as the browser's fields give them; behind a slash the end, or the
+   * Local points of time, or days, as the browser's fields give them; behind a slash the end, or
+   * the
    * last day, if there is one.
    */
   dates: string[];

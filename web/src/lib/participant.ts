@@ -71,7 +71,8 @@ const SETTLED = 5_000;
 
 /**
  * Milliseconds, or in rooms with short epochs a third of one, after which a server gives a place to
- * whoever is still there; and how long that may take to arrive. Who has none by then goes to another
+ * whoever is still there; and how long that may take to arrive. Who has none by then goes to
+ * another
  * server, whatever numbers the servers tell.
  */
 const LONGEST_WAIT = 5_000;

@@ -1,5 +1,6 @@
 // Reads a decision's chain and verifies every record that two servers show alike. What one shows
-// alone is put aside until a second one shows it, or two show something else: one server can neither
+// alone is put aside until a second one shows it, or two show something else: one server can
+// neither
 // have a record believed nor keep this device from going on with the others.
 
 import { t } from '../messages/common';

@@ -1,4 +1,5 @@
-//! Three servers in one process, for examples: all take turns on one thread, bulk work is spread over
+//! Three servers in one process, for examples: all take turns on one thread, bulk work is spread
+//! over
 //! all cores, and messages are handed over in memory.
 
 use std::collections::BTreeMap;

@@ -349,7 +349,8 @@ fn nobody_sees_the_result_with_and_without_a_list() {
     }
 }
 
-/// Once lists are known a failed check of the preparation is followed by no seed. The corrupt server
+/// Once lists are known a failed check of the preparation is followed by no seed. The corrupt
+/// server
 /// states the right seeds, prepares with another one for a pair, and signs what follows from it.
 #[test]
 fn a_failed_preparation_opens_nothing_once_lists_are_known() {

@@ -181,7 +181,8 @@ pub(crate) async fn take_what_is_held(core: Arc<Core>, id: DecisionId) {
     }
 }
 
-/// What a server holds and should not: an honest one checks all of it before it says so, as P0 does.
+/// What a server holds and should not: an honest one checks all of it before it says so, as P0
+/// does.
 async fn note_wrong(core: &Core, id: DecisionId, held: &Held, reason: &str) {
     let key = (id, held.by, held.announcement);
     if !core.decisions.wrong.lock().expect("no panic while held").insert(key) {

@@ -44,7 +44,8 @@ function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] 
 }
 
 /**
- * Makes the decision, of people who have asked by the join link `gathering` if there is one; returns
+ * Makes the decision, of people who have asked by the join link `gathering` if there is one;
+ * returns
  * its id, and where it is: an address within this page.
  */
 export async function begin(

@@ -1,8 +1,8 @@
 // Handing in a record, so that no server alone keeps it out of a decision.
 
-import { Problem } from './api';
-import type { DecisionServer } from './decisions';
-import { isPassing } from './patience';
+import { Problem } from '../api';
+import type { DecisionServer } from '../decisions';
+import { isPassing } from '../patience';
 
 /** What takes a record in. */
 type Taker = Pick<DecisionServer, 'append'>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Problem } from './api';
+import { Problem } from '../api';
 import { handIn } from './handing';
 
 const record = new Uint8Array([1]);
