@@ -36,14 +36,16 @@ pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -
     Some(equals[draw as usize % equals.len()].0)
 }
 
-/// After a third of an epoch, and after so long at most, a server gives a slot to who is still there
+/// After a third of an epoch, and after so long at most, a server gives a slot to who is still
+/// there
 /// although another server has given out fewer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long that may take to arrive.
 const ARRIVING: Duration = Duration::from_millis(1500);
 
 /// The longest that somebody who is present waits for a slot before looking for another server,
-/// whatever numbers the servers tell, in a room with epochs of so many seconds: an honest server has
+/// whatever numbers the servers tell, in a room with epochs of so many seconds: an honest server
+/// has
 /// given one by then, and who is kept waiting by one server alone still comes in time.
 pub fn longest_wait(seconds: u32) -> Duration {
     PATIENCE.min(Duration::from_secs(u64::from(seconds)) / 3) + ARRIVING

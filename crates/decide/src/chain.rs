@@ -258,7 +258,8 @@ impl Chain {
         record.sign(&self.operators, key)
     }
 
-    /// Whether the operators still keep what they drew for its layers, if it begins at this time, in
+    /// Whether the operators still keep what they drew for its layers, if it begins at this time,
+    /// in
     /// seconds since 1970.
     pub fn is_fresh(&self, time: u64) -> bool {
         self.layers.iter().all(|layer| layer.is_fresh(time))

@@ -4,7 +4,8 @@
 //! Whatever the corrupt server does: no honest one gets a wrong board; if one opens, the other one
 //! does; whoever is convicted is the corrupt one, by evidence that holds before a third person, and
 //! silence convicts nobody; an abort without proof names a pair that the corrupt one is in. In
-//! every second case an honest server dies at one of its marks, before or behind it, and sends again.
+//! every second case an honest server dies at one of its marks, before or behind it, and sends
+//! again.
 //! `OSTRAKON_NIGHTLY` runs 1,000 seeds, `OSTRAKON_SEEDS` as many as it says; a failure prints the
 //! case, which repeats it.
 

@@ -57,7 +57,8 @@ pub struct Measured {
     pub formula_rounds: u32,
     /// Bytes of message bodies that each server sent.
     pub bytes_sent: Vec<u64>,
-    /// Bytes in tables that all servers together sent; equal to the formula, or the benchmark fails.
+    /// Bytes in tables that all servers together sent; equal to the formula, or the benchmark
+    /// fails.
     pub table_bytes: u64,
     /// What the formula allows for all else.
     pub formula_rest: u64,

@@ -1,4 +1,5 @@
-//! The limit of a committee's work: what its protocol cannot avoid, all members' work on all cores of
+//! The limit of a committee's work: what its protocol cannot avoid, all members' work on all cores
+//! of
 //! this machine. Which work that is, and how often it is done: `docs/benchmarks.md`, "Statistics".
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Which records of a chain are believed: those that two servers show alike. What one shows alone is
+//! Which records of a chain are believed: those that two servers show alike. What one shows alone
+//! is
 //! put aside until a second one shows it, or two show something else.
 
 use std::collections::VecDeque;

@@ -23,7 +23,8 @@ use crate::failure;
 
 /// The server that puts all records into one order.
 pub const SEQUENCER: usize = 0;
-/// How often the servers are asked how a decision stands before what one of them shows alone is left
+/// How often the servers are asked how a decision stands before what one of them shows alone is
+/// left
 /// aside.
 const COMPARISONS: u32 = 6;
 /// Records that a chain may have: what a server says beyond is not believed.
