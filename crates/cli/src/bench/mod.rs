@@ -196,7 +196,11 @@ pub struct TriplesOptions {
     #[arg(long, default_value = "3,5,9", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(2..=9))]
     servers: Vec<u8>,
     /// Triples of a segment; the default is 2^20.
-    #[arg(long, default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    #[arg(
+        long,
+        default_value_t = 1 << 20,
+        value_parser = clap::value_parser!(u32).range(1..=1 << 22)
+    )]
     triples: u32,
     /// A cheater succeeds with at most 2^-BITS; the buckets are as large as that needs.
     #[arg(long, value_name = "BITS", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=58))]
