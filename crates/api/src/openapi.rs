@@ -147,7 +147,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 30);
+        assert_eq!(paths.len(), 34);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");
