@@ -194,6 +194,8 @@ fn row_leaves_after_it_is_kept() {
 /// device knows that the room waits, keeps its message, and says it when the server is back.
 #[test]
 fn four_servers_with_one_dead_give_the_rounds_that_they_promised() {
+    /// So many that the minimum is met without the fullest home, however they spread.
+    const PEOPLE: usize = 12;
     let mut world = World::new(4, 13);
     world.stock(2);
     world.pass(60);
@@ -204,12 +206,13 @@ fn four_servers_with_one_dead_give_the_rounds_that_they_promised() {
     let promised = 1 + u64::from(here.ready);
     assert_eq!(promised, 3, "one that collects, and two batches");
     world.kill(2);
-    for round in 0..promised {
-        let mut all = devices(&mut world, &lines(6));
-        until(&mut world, &mut all, &mut honestly, |_, all| all.iter().all(Device::said));
-        assert_eq!(world.entries(), round + 1);
+    while world.entries() < promised {
+        let mut all = devices(&mut world, &lines(PEOPLE));
+        until(&mut world, &mut all, &mut honestly, |world, all| {
+            promised <= world.entries() || all.iter().all(Device::said)
+        });
     }
-    let more = lines(6);
+    let more = lines(PEOPLE);
     let mut all = devices(&mut world, &more);
     for _ in 0..200 {
         world.pass(1);

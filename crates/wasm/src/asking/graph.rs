@@ -378,7 +378,7 @@ mod tests {
         let asking = serde_json::json!({
             "text": "Who knows whom?", "names": "anna\nben\ncarl\n", "vertices": 0, "edges": 4,
             "undirected": true, "program": { "distances": { "from": ["ben"], "hops": 2 } },
-            "shown": "counts", "for_me": true, "minimum": 2, "closes": null, "invited": null,
+            "shown": "vertices", "for_me": true, "minimum": 2, "closes": null, "invited": null,
         });
         let asked = ask(&committee, &asking.to_string(), &[9; 32]).unwrap();
         let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
