@@ -180,11 +180,11 @@ fn unknown(disk: &Disk) -> Option<u64> {
     let checkpoint: dag::SignedCheckpoint = wire::decode(checkpoint).ok()?;
     let state = disk.0.get(&Key::State(checkpoint.agreed.commits))?;
     let state: State = wire::decode(state).ok()?;
-    let held = disk.0.keys().filter_map(|key| match key {
+    let mut held = disk.0.keys().rev().filter_map(|key| match key {
         Key::Stock(number) => Some(*number),
         _ => None,
     });
-    held.filter(|number| !state.stock.has_begun(*number)).last()
+    held.find(|number| !state.stock.has_begun(*number))
 }
 
 /// A server that starts goes on from the checkpoint on its disk; shares of a batch that was begun

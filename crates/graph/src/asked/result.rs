@@ -20,7 +20,7 @@ pub enum Values {
     /// How many vertices have which value, in the values' order; those without one first.
     Counts(Vec<(Option<u64>, u64)>),
     /// For one reader alone: one of the above, once opened.
-    Closed(Closed),
+    Closed(Box<Closed>),
 }
 
 /// The result.

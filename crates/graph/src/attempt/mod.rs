@@ -185,7 +185,7 @@ async fn show_distances(
 ) -> Result<Values, Stop> {
     let marks = Volatile::default();
     Ok(match reader(task) {
-        Some(reader) => Values::Closed(computed.first_reached_to(reader, &marks).await?),
+        Some(reader) => Values::Closed(Box::new(computed.first_reached_to(reader, &marks).await?)),
         None => Values::of_distances(task.terms, from, &computed.first_reached(&marks).await?),
     })
 }
@@ -202,10 +202,10 @@ async fn show_numbers<P: VertexProgram<F = Fp61>>(
             Values::Vertices(counts.into_iter().map(|c| c.map(|c| c.value())).collect())
         }
         (Shown::AtLeast(threshold), Some(reader)) => {
-            Values::Closed(computed.at_least_to(threshold, reader, &marks).await?)
+            Values::Closed(Box::new(computed.at_least_to(threshold, reader, &marks).await?))
         }
         (_, None) => Values::of_numbers(task.terms, &computed.values().await?),
-        (_, Some(reader)) => Values::Closed(computed.values_to(reader).await?),
+        (_, Some(reader)) => Values::Closed(Box::new(computed.values_to(reader).await?)),
     })
 }
 

@@ -42,8 +42,11 @@ pub struct World {
     /// Whom devices wait for in vain, beside the others.
     pub frozen: Cell<Option<usize>>,
     /// Who says what of whom.
-    pub faults: Arc<Mutex<Vec<(usize, PartyId, &'static str)>>>,
+    pub faults: Arc<Mutex<Vec<Noted>>>,
 }
+
+/// A server, whom it blames, and what for.
+pub type Noted = (usize, PartyId, &'static str);
 
 pub fn identity(i: usize) -> Secret {
     Secret::new(digest("test identity", &[u8::try_from(i).unwrap()]).0)

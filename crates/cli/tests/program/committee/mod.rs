@@ -142,21 +142,24 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
     let verified = person.json(&["stats", "verify", archive, "--link", link, "--json"]);
     assert_eq!(verified, result);
     let member = directory.path().join("site/member-2");
-    // The member that was asked has all signatures; another one may be behind it.
-    loop {
-        let status =
-            person.json(&["committee", "status", "--home", member.to_str().unwrap(), "--json"]);
-        assert_eq!(status[0]["inputs"], 3);
-        if status[0]["phase"]["is"] == "done" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    comes_to_an_end(&person, member.to_str().unwrap());
     let late = person.complaint(&["stats", "report", invitations[3], "50"], 1);
     assert!(late.contains("closed"), "{late}");
     let text = std::fs::read_to_string(archive).unwrap();
     std::fs::write(archive, text.replacen("\"minimum\":3", "\"minimum\":2", 1)).unwrap();
     person.complaint(&["stats", "verify", archive], 3);
+}
+
+/// The member that was asked has all signatures; another one may be behind it.
+fn comes_to_an_end(person: &Person<'_>, member: &str) {
+    loop {
+        let status = person.json(&["committee", "status", "--home", member, "--json"]);
+        assert_eq!(status[0]["inputs"], 3);
+        if status[0]["phase"]["is"] == "done" {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 fn a_question_about_too_few_is_refused(person: &Person<'_>, origin: &str) {
