@@ -13,7 +13,7 @@ use crate::store::{Charged, StoreError};
 
 const TWICE: &str = "this key has handed in another input before; with two, neither counts";
 
-const CLOSED: &str = "it is closed: no more inputs are taken";
+pub(super) const CLOSED: &str = "it is closed: no more inputs are taken";
 
 impl Course {
     /// C4.

@@ -10,6 +10,7 @@ use ostrakon_crypto::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
+use super::intake::CLOSED;
 use crate::service::{Inner, Refused};
 use crate::store::Begun;
 
@@ -58,7 +59,7 @@ impl Course {
         }
         let turn = self.uploading.lock().await;
         if self.state().told[inner.number].holdings.is_some() {
-            return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
+            return Err(Refused::Conflict(CLOSED.into()));
         }
         let all = inner.config.store.uploads(&self.id).await?;
         let same = |begun: &&Begun| begun.entry == entry && begun.bytes == bytes;
