@@ -15,6 +15,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+/// Whether all kinds of a fault are gone through, as `OSTRAKON_NIGHTLY` asks, or a few.
+pub fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}
+
 /// The program with these arguments.
 pub fn ostrakon(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));

@@ -7,6 +7,7 @@ use ostrakon_node::interface::decisions::DecisionStage;
 
 use super::moment::DecisionMoment;
 use crate::common::deciders::Deciders;
+use crate::common::nightly;
 use crate::common::now;
 use crate::common::servers::{PAUSE, Servers};
 
@@ -53,7 +54,9 @@ async fn servers_killed_at_every_step_of_a_decision_lose_nothing_and_open_once()
     let origins: Vec<String> = (0..3).map(|n| servers.origin(n)).collect();
     let mut decisions = Vec::new();
     let mut longest = 0;
-    for victim in [0, 2, 1] {
+    // The last one's decision waits for its deadline, which takes a minute.
+    let victims: &[usize] = if nightly() { &[0, 2, 1] } else { &[0] };
+    for &victim in victims {
         let numbers = DecisionMoment::numbers(&servers.data(victim)).await;
         let everybody = victim != 1;
         let (began, soon) = (now(), SOON.max(TIMES * longest));

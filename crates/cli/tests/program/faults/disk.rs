@@ -25,7 +25,7 @@ async fn a_server_whose_disk_takes_no_more_says_so_and_goes_on_when_there_is_roo
     servers.start_all();
     servers.ready().await;
     let links = servers.room(1);
-    let speakers = Speakers::start(6, &links);
+    let speakers = Speakers::start(3, &links);
     speakers.more(&servers, 1).await;
 
     servers.stop(FULL).await;
@@ -46,7 +46,7 @@ async fn a_server_whose_disk_takes_no_more_says_so_and_goes_on_when_there_is_roo
         .status()
         .expect("prlimit is there");
     assert_eq!(lifted.into_raw(), 0, "the limit is lifted");
-    speakers.more(&servers, 2).await;
+    speakers.more(&servers, 1).await;
     let spoken = speakers.end().await;
     let boards = servers.boards(&links[0]).await;
     boards.iter().for_each(|board| spoken.check(board));

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::moment::Moment;
-use super::{Choices, nightly, records};
+use super::{Choices, records};
+use crate::common::nightly;
 use crate::common::servers::Servers;
 use crate::common::speakers::Speakers;
 
-/// Participants, two for each server.
-const SPEAKERS: usize = 6;
+/// Participants, one for each server.
+const SPEAKERS: usize = 3;
 /// Milliseconds at most that a server is down.
 const LONGEST_ABSENCE: u64 = 400;
 /// Milliseconds at most between a moment and the kill, in every second case; otherwise it comes at
@@ -28,10 +29,7 @@ async fn servers_killed_at_every_step_of_an_epoch_lose_and_repeat_nothing() {
     let mut choices = Choices::new();
     let rounds = if nightly() { 10 } else { 1 };
     for _ in 0..rounds {
-        let mut kills: Vec<_> =
-            Moment::ALL.iter().flat_map(|moment| (0..3).map(|n| (*moment, n))).collect();
-        choices.shuffle(&mut kills);
-        for (moment, victim) in kills {
+        for (moment, victim) in kills(&mut choices) {
             kill(&mut servers, &mut choices, moment, victim).await;
         }
     }
@@ -45,6 +43,18 @@ async fn servers_killed_at_every_step_of_an_epoch_lose_and_repeat_nothing() {
     println!("{} messages in {} entries", spoken.len(), boards[0].entries.len());
     servers.stop_all().await;
     records::check(&servers, &boards).await;
+}
+
+/// Whom to kill when, in any order: at night every server at every moment, otherwise one of them at
+/// each.
+fn kills(choices: &mut Choices) -> Vec<(Moment, usize)> {
+    let mut kills = Vec::new();
+    for moment in Moment::ALL {
+        let drawn = choices.below(3) as usize;
+        kills.extend((0..3).filter(|n| nightly() || *n == drawn).map(|n| (moment, n)));
+    }
+    choices.shuffle(&mut kills);
+    kills
 }
 
 /// Kills a server at a moment of its own, and starts it again a little later.

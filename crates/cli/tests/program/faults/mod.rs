@@ -4,7 +4,7 @@
 //! In every test participants are `ostrakon say` processes that know nothing of it, and in the end
 //! every message that was said is on the board once, on the same board everywhere.
 //!
-//! `OSTRAKON_NIGHTLY` goes through more rounds; `OSTRAKON_SEED` repeats a run's choices, as far as
+//! `OSTRAKON_NIGHTLY` goes through all victims, and more rounds; `OSTRAKON_SEED` repeats a run's choices, as far as
 //! time allows.
 
 mod cut;
@@ -41,8 +41,4 @@ impl Choices {
             of.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
-}
-
-fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }

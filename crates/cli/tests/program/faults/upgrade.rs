@@ -6,6 +6,7 @@
 
 use tokio::process::Command;
 
+use crate::common::nightly;
 use crate::common::servers::{LONG, PAUSE, Servers};
 use crate::common::speakers::Speakers;
 
@@ -18,14 +19,15 @@ async fn a_room_goes_on_while_one_server_after_the_other_is_upgraded() {
     (0..3).for_each(|n| servers.start_as(n, Command::new(&old)));
     servers.ready().await;
     let links = servers.room(1);
-    let speakers = Speakers::start(6, &links);
+    let speakers = Speakers::start(3, &links);
     speakers.more(&servers, 1).await;
-    // The scheduler in the middle, so that it has heard old and new servers both before and after.
-    for n in [1, 0, 2] {
+    // The scheduler after another, so that it has heard old and new servers both before and after.
+    let turns: &[usize] = if nightly() { &[1, 0, 2] } else { &[1, 0] };
+    for &n in turns {
         servers.stop(n).await;
         servers.start(n);
         servers.ready().await;
-        speakers.more(&servers, 2).await;
+        speakers.more(&servers, 1).await;
         let of_mixed_servers = servers.room(1);
         for (server, link) in of_mixed_servers.iter().enumerate() {
             let known = async {

@@ -12,12 +12,13 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use super::resident;
+use crate::common::nightly;
 use crate::common::rogue::{answer, client, elsewhere};
 use crate::common::servers::{PAUSE, Servers};
 use crate::common::speakers::Speakers;
 
 /// Connections of each kind to each server; more at night, when nothing else runs beside.
-const EACH: usize = 60;
+const EACH: usize = 12;
 const EACH_AT_NIGHT: usize = 150;
 /// Bytes by which a server may grow: some 1500 connections with 64 KiB each, and the work of some
 /// epochs.
@@ -27,8 +28,8 @@ const SILENCE: Duration = Duration::from_secs(25);
 /// Longer than a server is patient with anything but waiting for news.
 const AFTER_ALL: Duration = Duration::from_secs(180);
 /// Requests of one address that may wait for news, and how many of them come.
-const MAY_WAIT: u32 = 64;
-const WAITING: u32 = 160;
+const MAY_WAIT: u32 = 16;
+const WAITING: u32 = 48;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn honest_participants_are_served_while_connections_are_abused() {
@@ -49,7 +50,7 @@ async fn honest_participants_are_served_while_connections_are_abused() {
         abuse_public(&mut abuse, public, link);
         abuse_mesh(&mut abuse, SocketAddr::from(([127, 0, 0, 1], servers.mesh_port(n))));
     }
-    speakers.more(&servers, 2).await;
+    speakers.more(&servers, 1).await;
     too_many_wait(&links[0]).await;
     for (n, before) in before.iter().enumerate() {
         let grown = resident(servers.process(n)).saturating_sub(*before);
@@ -74,7 +75,7 @@ async fn honest_participants_are_served_while_connections_are_abused() {
 }
 
 fn each() -> usize {
-    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { EACH_AT_NIGHT } else { EACH }
+    if nightly() { EACH_AT_NIGHT } else { EACH }
 }
 
 /// Bytes that are nothing in particular.

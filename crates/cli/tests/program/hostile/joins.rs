@@ -7,6 +7,7 @@ use ostrakon_party::PartyId;
 use tokio::task::JoinSet;
 
 use super::resident;
+use crate::common::nightly;
 use crate::common::now;
 use crate::common::rogue::{Rogue, answer, client, elsewhere};
 use crate::common::servers::Servers;
@@ -18,7 +19,7 @@ const ADDRESSES: u8 = 20;
 const GROWTH: u64 = 64 << 20;
 
 fn joins() -> u32 {
-    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 1_000_000 } else { 3_000 }
+    if nightly() { 1_000_000 } else { 1_000 }
 }
 
 #[tokio::test(flavor = "multi_thread")]
