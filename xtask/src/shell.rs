@@ -49,6 +49,10 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
             command.env_remove(&key);
         }
     }
+    // Where nothing is compiled a second time, nothing need be kept for that.
+    if env::var_os("CI").is_some() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 

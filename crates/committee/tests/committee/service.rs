@@ -161,7 +161,9 @@ async fn a_computation_is_begun_sixteen_times_at_most() {
     world.restart_after(1, "UPDATE computations SET generation = 16").await;
     let why = world.stopped(&id, usize::MAX).await;
     assert_eq!(why[1], "it was begun 16 times and came to no end");
-    assert_eq!((&why[0][..], &why[2][..]), ("m1 has stopped", "m1 has stopped"));
+    // Each names the first of the others of whom it learnt, and does not repeat what that one says.
+    assert!(["m1 has stopped", "m2 has stopped"].contains(&&why[0][..]), "{}", why[0]);
+    assert!(["m0 has stopped", "m1 has stopped"].contains(&&why[2][..]), "{}", why[2]);
     plain.release();
     world.stop().await;
 }
