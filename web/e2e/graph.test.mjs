@@ -21,6 +21,12 @@ async function ask(page) {
   await button.click();
   await page.getByRole('alert').getByText('Write a name from the list').waitFor();
   await page.getByLabel('Start from').fill('anna');
+  await button.click();
+  await page.getByRole('alert').getByText('With fewer than ten names').waitFor();
+  const others = 'finn gina hans ines jana kurt'.split(' ');
+  await page
+    .getByLabel('Their names')
+    .fill(['anna', 'ben', 'carl', 'dora', 'emil', ...others].join('\n'));
   await page.getByLabel('How many connections far').fill('3');
   await page.getByLabel('Most connections of one contributor').fill('1000');
 }
@@ -78,7 +84,7 @@ test('connections are asked for, contributed and computed on, and only who asked
     '1 connection 1',
     '2 connections 1',
     '3 connections 1',
-    'not within 3 1',
+    'not within 3 7',
   ]);
   await asking.getByText('of 2 contributions').waitFor();
   await creator.isAccessible();
