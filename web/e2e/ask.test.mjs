@@ -2,72 +2,67 @@
 
 import { strict as assert } from 'node:assert';
 
-import { startCommittee } from './support/committee.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
 test('a question is asked, answered on phones, closed, and its result proved', async ({
   browser,
+  committee,
 }) => {
-  const committee = await startCommittee();
-  try {
-    const creator = await Visitor.arrive(browser, DESKTOP);
-    // What is at the address of a committee is what one can ask it.
-    await creator.open(`${committee.origin}/`);
-    const { page } = creator;
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
-    await page.getByRole('alert').getByText('Write what you ask').waitFor();
-    await page.getByLabel('What do you ask?').fill('How many minutes do you travel to work?');
-    await page.getByLabel('Largest number').fill('120');
-    await page.getByLabel('The sum and the mean').check();
-    await page.getByLabel('Fewest answers').fill('3');
-    await page.getByLabel('Whoever has a link of their own').check();
-    await page.getByLabel('How many links?').fill('3');
-    await creator.isAccessible();
-    await creator.picture('ask');
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
-    await page.getByRole('heading', { name: 'Your question is asked' }).waitFor();
-    const links = (await page.getByLabel('One link for each person').inputValue()).split('\n');
-    assert.equal(links.length, 3);
-    await creator.isAccessible();
-    await page.getByRole('link', { name: 'Go to the question' }).click();
-    await page.getByText('for people who got a link of their own').waitFor();
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  // What is at the address of a committee is what one can ask it.
+  await creator.open(`${committee}/`);
+  const { page } = creator;
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('alert').getByText('Write what you ask').waitFor();
+  await page.getByLabel('What do you ask?').fill('How many minutes do you travel to work?');
+  await page.getByLabel('Largest number').fill('120');
+  await page.getByLabel('The sum and the mean').check();
+  await page.getByLabel('Fewest answers').fill('3');
+  await page.getByLabel('Whoever has a link of their own').check();
+  await page.getByLabel('How many links?').fill('3');
+  await creator.isAccessible();
+  await creator.picture('ask');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Your question is asked' }).waitFor();
+  const links = (await page.getByLabel('One link for each person').inputValue()).split('\n');
+  assert.equal(links.length, 3);
+  await creator.isAccessible();
+  await page.getByRole('link', { name: 'Go to the question' }).click();
+  await page.getByText('for people who got a link of their own').waitFor();
 
-    // Whoever closes too early is told how many are missing, and nothing is lost.
-    await page.getByRole('button', { name: 'Close, and compute the result' }).click();
-    await page.getByRole('alert').first().waitFor();
+  // Whoever closes too early is told how many are missing, and nothing is lost.
+  await page.getByRole('button', { name: 'Close, and compute the result' }).click();
+  await page.getByRole('alert').first().waitFor();
 
-    for (const [index, number] of ['20', '90', '45'].entries()) {
-      const reporter = await Visitor.arrive(browser, PHONE);
-      await reporter.open(links[index] ?? '');
-      await reporter.page.getByLabel('Your number').fill('128');
-      await reporter.page.getByRole('button', { name: 'Send' }).click();
-      await reporter.page.getByText('Write a whole number from 0 to 127').waitFor();
-      await reporter.page.getByLabel('Your number').fill(number);
-      if (index === 0) {
-        await reporter.isAccessible();
-        await reporter.picture('answering');
-      }
-      await reporter.page.getByRole('button', { name: 'Send' }).click();
-      await reporter.page.getByText('Your answer is in').waitFor();
-      // What is in the browser tells nothing of the number, and nobody answers twice.
-      const kept = await reporter.page.evaluate(() => JSON.stringify({ ...localStorage }));
-      assert(!kept.includes(`"${number}"`), kept);
-      await reporter.page.reload();
-      await reporter.page.getByText('Your answer is in').waitFor();
-      assert.deepEqual(reporter.complaints, []);
-      await reporter.leave();
+  for (const [index, number] of ['20', '90', '45'].entries()) {
+    const reporter = await Visitor.arrive(browser, PHONE);
+    await reporter.open(links[index] ?? '');
+    await reporter.page.getByLabel('Your number').fill('128');
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Write a whole number from 0 to 127').waitFor();
+    await reporter.page.getByLabel('Your number').fill(number);
+    if (index === 0) {
+      await reporter.isAccessible();
+      await reporter.picture('answering');
     }
-
-    await page.getByRole('button', { name: 'Close, and compute the result' }).click();
-    await page.getByRole('heading', { name: 'Result' }).waitFor();
-    const numbers = await page.locator('dl').innerText();
-    for (const shown of ['Median', '45', 'Sum', '155', 'Mean', '51.67'])
-      assert(numbers.includes(shown), numbers);
-    await page.getByText('of 3 answers').waitFor();
-    await creator.isAccessible();
-    await creator.picture('result');
-  } finally {
-    await committee.stop();
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    // What is in the browser tells nothing of the number, and nobody answers twice.
+    const kept = await reporter.page.evaluate(() => JSON.stringify({ ...localStorage }));
+    assert(!kept.includes(`"${number}"`), kept);
+    await reporter.page.reload();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    assert.deepEqual(reporter.complaints, []);
+    await reporter.leave();
   }
+
+  await page.getByRole('button', { name: 'Close, and compute the result' }).click();
+  await page.getByRole('heading', { name: 'Result' }).waitFor();
+  const numbers = await page.locator('dl').innerText();
+  for (const shown of ['Median', '45', 'Sum', '155', 'Mean', '51.67'])
+    assert(numbers.includes(shown), numbers);
+  await page.getByText('of 3 answers').waitFor();
+  await creator.isAccessible();
+  await creator.picture('result');
 });

@@ -22,11 +22,16 @@ export async function startCommittee() {
   const child = spawn(program(), ['committee', 'up', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const ended = once(child, 'exit');
+  const told = once(createInterface({ input: child.stdout }), 'line');
+  const stopped = ended.then(() => {
+    throw new Error('the committee stopped');
+  });
+  const [line] = await Promise.race([told, stopped]);
   const origin = /** @type {string} */ (line).split(' ').at(-1) ?? '';
   const stop = async () => {
     child.kill('SIGINT');
-    if (child.exitCode === null) await once(child, 'exit');
+    await ended;
     await rm(data, { recursive: true, force: true });
   };
   return { origin, stop };

@@ -77,6 +77,7 @@ function isFree(port) {
  * @typedef {object} Shared
  * @property {Deployment} deployment
  * @property {Agora} agora a room for those who only look
+ * @property {string} committee where the first member of a committee is
  *
  * @typedef {object} Agora
  * @property {[string, string, string]} links its link at every server
@@ -99,8 +100,8 @@ export class Deployment {
 
   /** The one that all tests share, and the room in it. @returns {Shared} */
   static shared() {
-    const { description, agora } = JSON.parse(process.env[SHARED] ?? '');
-    return { deployment: new Deployment(description), agora };
+    const { description, agora, committee } = JSON.parse(process.env[SHARED] ?? '');
+    return { deployment: new Deployment(description), agora, committee };
   }
 
   /** Where a server is. @param {number} [party] */

@@ -35,8 +35,9 @@ export async function startMix() {
    * @param {number} number
    */
   const kill = (number) => {
-    stopped ??= setInterval(() => void killed(servers[number] ?? ''), 50);
-    void killed(servers[number] ?? '');
+    const kills = () => void killed(child.pid ?? 0, servers[number] ?? '').catch(() => undefined);
+    stopped ??= setInterval(kills, 100);
+    kills();
   };
   /** @type {NodeJS.Timeout | undefined} */
   let stopped;
@@ -49,17 +50,19 @@ export async function startMix() {
   return { links, kill, stop };
 }
 
-/** Kills the process whose command line names a directory. @param {string} home */
-async function killed(home) {
-  for (const entry of await readdir('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
-    if (command.includes(`${home}\0`) && command.includes('serve')) {
-      try {
-        process.kill(Number(entry), 'SIGKILL');
-      } catch {
-        // It is gone already.
-      }
+/**
+ * Kills the process whose command line names a directory, of those that another one has started.
+ * To look at all processes of the machine so often would take half a processor.
+ *
+ * @param {number} parent
+ * @param {string} home
+ */
+async function killed(parent, home) {
+  for (const thread of await readdir(`/proc/${parent}/task`)) {
+    const started = await readFile(`/proc/${parent}/task/${thread}/children`, 'utf8');
+    for (const one of started.split(' ').filter(Boolean)) {
+      const command = await readFile(`/proc/${one}/cmdline`, 'utf8');
+      if (command.includes(`${home}\0`)) process.kill(Number(one), 'SIGKILL');
     }
   }
 }

@@ -30,6 +30,9 @@ export const LIGHT = /** @type {const} */ ({
 export const PHONE = { viewport: { width: 360, height: 780 }, isMobile: true, hasTouch: true };
 export const DESKTOP = { viewport: { width: 1280, height: 900 } };
 
+/** Pictures prove nothing, and cost more time than what they show. */
+const PICTURES = Boolean(process.env.OSTRAKON_PICTURES ?? process.env.OSTRAKON_NIGHTLY);
+
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** The same browser without a window's frame and menus, which need most of its time. */
 const shell = `${chromiumPath}-headless-shell`;
@@ -202,8 +205,9 @@ export class Visitor {
     return box !== null && box.y >= 0 && box.y + box.height <= height;
   }
 
-  /** @param {string} name */
+  /** Leaves a picture for people to look at, where pictures are asked for. @param {string} name */
   async picture(name, { fullPage = true } = {}) {
+    if (!PICTURES) return;
     await mkdir(pictures, { recursive: true });
     await this.rests();
     await this.page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage });

@@ -30,6 +30,7 @@ import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
 import { different, type Doubt } from './doubt';
 import { handIn, handInAtFirst } from './deciding/handing';
+import { Turns } from './deciding/turns.svelte';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { StorageFull } from './outbox';
@@ -60,7 +61,7 @@ export interface Distrust {
 }
 
 /** What this browser does right now. */
-export type Doing = null | 'accepting' | 'answering' | 'rechecking' | 'removing' | 'cancelling';
+export type Doing = 'accepting' | 'answering' | 'rechecking' | 'removing' | 'cancelling';
 
 /** What a route has matched. */
 export interface Place {
@@ -88,7 +89,6 @@ export class Deciding {
   alarms = $state.raw<Distrust[]>([]);
   /** Servers that do not open the result, with what they say. */
   refusals = $state.raw<{ party: number; server: string; detail: string }[]>([]);
-  doing = $state.raw<Doing>(null);
   /** How far a recheck is. */
   checked = $state.raw<{ done: number; all: number } | null>(null);
   /** The answers that are on their way. */
@@ -106,6 +106,8 @@ export class Deciding {
   /** The place that the link's invitation is for. */
   readonly invitedAs = $derived(this.view && this.guest ? placeOf(this.view, this.guest) : null);
 
+  /** An acceptance is shown before it is over: answers that are given by then wait for that. */
+  private readonly turns = new Turns<Doing>();
   private readonly stopped = new AbortController();
   private operators: Operator<DecisionServer>[] = [];
   /** The servers' list as JSON, for the cryptography. */
@@ -157,6 +159,16 @@ export class Deciding {
 
   close(): void {
     this.stopped.abort();
+  }
+
+  /** What is done right now. */
+  get doing(): Doing | null {
+    return this.turns.now;
+  }
+
+  /** Whether answers are being given, or are as soon as something else is done. */
+  get answering(): boolean {
+    return this.turns.has('answering');
   }
 
   /** The servers by party. */
@@ -346,23 +358,29 @@ export class Deciding {
     return BigInt(Math.floor(this.clock.now() / 1000));
   }
 
-  /** Does something that ends with a record in the chain; what goes wrong is said on the page. */
-  private async act(
-    doing: Exclude<Doing, null>,
+  /**
+   * Does something that ends with a record in the chain, in its turn; what goes wrong is said on the
+   * page. Returns `false` at once if that is asked for already.
+   */
+  private act(
+    doing: Doing,
     make: Make,
     done: (view: View) => boolean,
     takers: Takers = 'all',
-  ): Promise<void> {
-    if (this.doing !== null) return;
-    [this.doing, this.complaint] = [doing, null];
-    try {
-      await this.exclusively(() => this.post(make, done, takers));
-    } catch (error) {
-      if (error instanceof Refused) this.fail(error);
-      else this.complaint = reasonOf(error, 'decide');
-    } finally {
-      this.doing = null;
-    }
+  ): Promise<boolean> {
+    return this.turns.take(doing, async () => {
+      this.complaint = null;
+      try {
+        await this.exclusively(() => this.post(make, done, takers));
+      } catch (error) {
+        this.said(error);
+      }
+    });
+  }
+
+  private said(error: unknown): void {
+    if (error instanceof Refused) this.fail(error);
+    else this.complaint = reasonOf(error, 'decide');
   }
 
   /** Hands in a record, again after whatever comes first, until two servers show it. */
@@ -427,8 +445,8 @@ export class Deciding {
       );
     const arrived = (view: View) =>
       hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
-    await this.act('answering', make, arrived);
-    this.pending = this.account?.isPending(this.place.decision) ? answers : null;
+    if (await this.act('answering', make, arrived))
+      this.pending = this.account?.isPending(this.place.decision) ? answers : null;
   }
 
   async remove(person: number): Promise<void> {
@@ -484,29 +502,19 @@ export class Deciding {
    * Reads and verifies everything anew, and says so to the others where this account takes part.
    */
   async recheck(): Promise<boolean> {
-    if (this.doing !== null || !this.deployment) return false;
-    [this.doing, this.complaint] = ['rechecking', null];
-    const anew = new Reading(
-      new DecisionVisit(this.deployment, this.place.decision),
-      this.place.decision,
-      this.servers(),
-    );
-    try {
-      await anew.on((done, all) => (this.checked = { done, all }));
-      const known = this.reading?.records.length ?? 0;
-      // Of what two servers showed, one may be away and the third one late.
-      if (anew.records.length < known) throw new Told(common.refusal.away);
-      const same = anew.visit.digest(known - 1) === this.reading?.visit.digest(known - 1);
-      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
-        throw new Refused(different);
-    } catch (error) {
-      if (error instanceof Refused) this.fail(error);
-      else this.complaint = reasonOf(error, 'decide');
-      return false;
-    } finally {
-      anew.free();
-      [this.doing, this.checked] = [null, null];
-    }
+    const { deployment } = this;
+    let holds = false;
+    if (deployment)
+      await this.turns.take('rechecking', async () => {
+        this.complaint = null;
+        try {
+          await this.compare(deployment);
+          holds = true;
+        } catch (error) {
+          this.said(error);
+        }
+      });
+    if (!holds) return false;
     const person = this.view?.people[this.person ?? -1];
     if (
       person &&
@@ -524,6 +532,24 @@ export class Deciding {
       );
     }
     return true;
+  }
+
+  /** Reads and verifies everything anew; throws if anything differs from what is shown. */
+  private async compare(deployment: Deployment): Promise<void> {
+    const { decision } = this.place;
+    const anew = new Reading(new DecisionVisit(deployment, decision), decision, this.servers());
+    try {
+      await anew.on((done, all) => (this.checked = { done, all }));
+      const known = this.reading?.records.length ?? 0;
+      // Of what two servers showed, one may be away and the third one late.
+      if (anew.records.length < known) throw new Told(common.refusal.away);
+      const same = anew.visit.digest(known - 1) === this.reading?.visit.digest(known - 1);
+      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
+        throw new Refused(different);
+    } finally {
+      anew.free();
+      this.checked = null;
+    }
   }
 
   /** Everything that is needed to check the decision without any server. */

@@ -63,6 +63,7 @@ export const de: Graph = {
       question: 'Schreib in eine Zeile, worum es geht.',
       vertices: 'Schreib die Namen, einen in jede Zeile.',
       from: 'Schreib einen Namen aus der Liste, bei dem angefangen wird.',
+      few: 'Bei weniger als zehn Namen neben denen, bei denen angefangen wird, verriete die Anzahl den Abstand jedes einzelnen: mehr Namen, oder den Wert von jedem wählen.',
     },
     seesTitle: 'Wer sieht was?',
     sees: [

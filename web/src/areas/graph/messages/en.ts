@@ -63,6 +63,7 @@ export const en = {
       question: 'Write what it is about, in one line.',
       vertices: 'Write the names, one on each line.',
       from: 'Write a name from the list to start from.',
+      few: 'With fewer than ten names beside those to start from, counts would tell the distance of each: add names, or choose “The value of each”.',
     },
     seesTitle: 'Who sees what?',
     sees: [
