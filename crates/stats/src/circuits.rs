@@ -5,7 +5,7 @@ use ostrakon_authbits::programs::arithmetic::{compress, popcount, sum};
 use ostrakon_authbits::programs::noise;
 use ostrakon_authbits::programs::select::{less, noisy_select, select_among};
 
-use crate::own::{OwnCircuit, Reads};
+use crate::question::own::{OwnCircuit, Reads};
 use crate::question::{Form, Question, Statistic, digits, sketch};
 
 /// Bits of the opened sum of a sketch, and of its number of counters that are not empty.

@@ -2,7 +2,7 @@
 
 use ostrakon_authbits::programs::noise;
 
-use crate::own::Reads;
+use crate::question::own::Reads;
 use crate::question::{Form, Question, Statistic, digits};
 
 /// Digits of a number of reports.

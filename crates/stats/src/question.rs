@@ -1,11 +1,13 @@
 //! What is asked of the reports.
 
+pub(crate) mod own;
+
 use ostrakon_authbits::programs::noise;
 use ostrakon_authbits::programs::sketch::Sketch;
 use ostrakon_crypto::{Digest, Transcript};
 use serde::{Deserialize, Serialize};
 
-use crate::own::{OwnCircuit, Reads};
+use self::own::{OwnCircuit, Reads};
 
 /// Bits that a number may have.
 pub const WIDTH: std::ops::RangeInclusive<u8> = 2..=48;
@@ -271,7 +273,7 @@ impl Question {
         }
     }
 
-    /// Whether a circuit of the asker's own reads all reports at once, and may tell anything of one.
+    /// Whether a circuit of the asker's own reads all reports at once: it may tell anything of one.
     pub fn reads_all_at_once(&self) -> bool {
         self.most_at_once() < usize::MAX
     }

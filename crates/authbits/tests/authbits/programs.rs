@@ -192,9 +192,9 @@ fn sketches_are_summed_by_their_highest_entries() {
     assert!((570_000..576_000).contains(&full.ands()), "{}", full.ands());
 }
 
-/// N4: a string of an entry that is not empty reads zero with 2^-s. If counting stopped at the first
-/// entry that reads empty, large counts would be far too low; the suffix-OR leaves an error of the
-/// highest entry alone.
+/// N4: a string of an entry that is not empty reads zero with 2^-s. If counting stopped at the
+/// first entry that reads empty, large counts would be far too low; the suffix-OR leaves an error
+/// of the highest entry alone.
 #[test]
 fn n4_short_strings_bias_large_counts_but_for_the_suffix_or() {
     let (counters, entries) = (256, 20);

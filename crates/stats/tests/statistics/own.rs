@@ -9,7 +9,8 @@ use crate::circuits::{in_the_clear, numbers, question};
 const OF_EACH: &str = "3 7\n1 4\n2 1 2\n\n1 1 0 4 EQW\n2 1 0 1 5 AND\n2 1 2 3 6 XOR\n";
 
 /// Of up to three numbers of two bits and how many they are: the latter, and whether all are odd.
-const OF_ALL: &str = "5 13\n4 2 2 2 2\n2 2 1\n\n2 1 0 2 8 AND\n2 1 8 4 9 AND\n1 1 6 10 EQW\n1 1 7 11 EQW\n1 1 9 12 EQW\n";
+const OF_ALL: &str = "5 13\n4 2 2 2 2\n2 2 1\n\n2 1 0 2 8 AND\n2 1 8 4 9 AND\n1 1 6 10 EQW\n\
+                      1 1 7 11 EQW\n1 1 9 12 EQW\n";
 
 pub fn own(text: &str) -> Statistic {
     Statistic::Circuit(OwnCircuit::from(text.to_owned()))
