@@ -29,6 +29,8 @@ pub struct Statistics {
     /// The least minimum of reports that a question may have: an exact answer about very few tells
     /// what one of them has reported.
     fewest: u32,
+    /// Whether circuits are computed that read all reports at once.
+    all_at_once: bool,
     /// The committee whose keys were checked last, by its digest: a member serves one.
     checked: Mutex<Option<(Digest, Arc<Keys>)>>,
 }
@@ -37,7 +39,14 @@ impl Statistics {
     /// The job with a member's key for shares. Questions whose minimum of reports is below
     /// `fewest` are refused.
     pub fn new(exchange: ExchangeKey, fewest: u32) -> Self {
-        Self { exchange, fewest, checked: Mutex::default() }
+        Self { exchange, fewest, all_at_once: false, checked: Mutex::default() }
+    }
+
+    /// The same job, which also computes circuits that read all reports at once, if `allowed`: such
+    /// a circuit may tell anything of any one of them.
+    #[must_use]
+    pub fn with_circuits_of_all(self, allowed: bool) -> Self {
+        Self { all_at_once: allowed, ..self }
     }
 
     /// What a draft asks. The members' proofs are checked once, not for every input.
@@ -69,6 +78,13 @@ impl Job for Statistics {
                 "this server tells nothing of fewer than {fewest} reports: ask with a minimum of \
                  {fewest} or more, or ask its operator to let it be less"
             ));
+        }
+        if asked.question.reads_all_at_once() && !self.all_at_once {
+            return Err(
+                "this server computes no circuit that reads all reports at once, since it \
+                        may tell anything of one of them: ask its operator to allow it"
+                    .into(),
+            );
         }
         let most = most(&asked.question);
         let too_many = match &draft.contributors {
@@ -150,8 +166,8 @@ impl Job for Statistics {
 
 /// How many reports a question can be computed on.
 fn most(question: &Question) -> usize {
-    let reports = question.load().reports(MOST_GATES);
-    usize::try_from(reports).unwrap_or(usize::MAX).min(CONTRIBUTORS)
+    let reports = usize::try_from(question.load().reports(MOST_GATES)).unwrap_or(usize::MAX);
+    reports.min(question.most_at_once()).min(CONTRIBUTORS)
 }
 
 fn read(asked: &Asked, input: &Input) -> Result<Report, String> {

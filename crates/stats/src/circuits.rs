@@ -5,6 +5,7 @@ use ostrakon_authbits::programs::arithmetic::{compress, popcount, sum};
 use ostrakon_authbits::programs::noise;
 use ostrakon_authbits::programs::select::{less, noisy_select, select_among};
 
+use crate::question::own::{OwnCircuit, Reads};
 use crate::question::{Form, Question, Statistic, digits, sketch};
 
 /// Bits of the opened sum of a sketch, and of its number of counters that are not empty.
@@ -42,6 +43,11 @@ pub(crate) fn outputs(question: &Question, statistic: &Statistic, count: usize) 
             let (sum, occupied) = sketch_outputs(counters);
             vec![signed(sum, scale(0)), signed(occupied, scale(1))]
         }
+        Statistic::Circuit(own) => {
+            let added = if own.reads() == Some(Reads::Each) { digits(count) } else { 0 };
+            let bits = own.outputs().iter().enumerate();
+            bits.map(|(i, bits)| signed(bits + added, scale(i))).collect()
+        }
     }
 }
 
@@ -58,7 +64,7 @@ fn draws(question: &Question, statistic: &Statistic) -> Vec<u64> {
         Statistic::Quantile(_) => question.form.width(),
         Statistic::Histogram(bounds) => bounds.len() + 1,
         Statistic::Top { candidates, .. } => (*candidates).into(),
-        Statistic::Sum | Statistic::Variance | Statistic::Distinct => 1,
+        Statistic::Sum | Statistic::Variance | Statistic::Distinct | Statistic::Circuit(_) => 1,
     };
     scales.repeat(times)
 }
@@ -70,9 +76,13 @@ pub(crate) fn random_bits(question: &Question) -> usize {
     of_group * question.form.groups().unwrap_or(1)
 }
 
-/// Whether all that is opened of `count` reports can be read as numbers of 63 bits.
+/// Whether all that is opened of `count` reports can be read as numbers of 63 bits, and no circuit
+/// has less room.
 pub(crate) fn fits(question: &Question, count: usize) -> bool {
     let of = |statistic: &Statistic| outputs(question, statistic, count);
+    if count > question.most_at_once() {
+        return false;
+    }
     let sizes = std::iter::once(size_output(question, count));
     question.statistics.iter().flat_map(of).chain(sizes).all(|length| length <= 63)
 }
@@ -115,7 +125,8 @@ impl Question {
 
 impl Making {
     fn constant(&mut self, number: u64, width: usize) -> Vec<Wire> {
-        (0..width).map(|digit| self.builder.constant(number >> digit & 1 == 1)).collect()
+        let one = |digit: usize| digit < 64 && number >> digit & 1 == 1;
+        (0..width).map(|digit| self.builder.constant(one(digit))).collect()
     }
 
     fn both(&mut self, a: &[Wire], b: Wire) -> Vec<Wire> {
@@ -299,8 +310,54 @@ impl Making {
             Statistic::Top { candidates, places } => {
                 self.top((*candidates).into(), *places, crowd, scale(0))
             }
+            Statistic::Circuit(own) => match own.reads() {
+                Some(Reads::All(most)) => self.of_all(own, most, crowd),
+                _ => self.of_each(own, crowd, &scales),
+            },
             Statistic::Distinct => Vec::new(),
         }
+    }
+
+    /// A circuit of each report; every output value added up over the crowd.
+    fn of_each(&mut self, own: &OwnCircuit, crowd: &Crowd, scales: &[u64]) -> Vec<Vec<Wire>> {
+        let count = crowd.numbers.len();
+        let mut values = vec![Vec::with_capacity(count); own.outputs().len()];
+        for (i, number) in crowd.numbers.iter().enumerate() {
+            let opened = self.builder.include(own.circuit(), number);
+            let mut rest = &opened[..];
+            for (value, bits) in values.iter_mut().zip(own.outputs()) {
+                let (first, others) = rest.split_at(*bits);
+                rest = others;
+                value.push(match &crowd.members {
+                    Some(members) => self.both(first, members[i]),
+                    None => first.to_vec(),
+                });
+            }
+        }
+        let mut sums = Vec::with_capacity(values.len());
+        for (i, (value, bits)) in values.into_iter().zip(own.outputs()).enumerate() {
+            let total = sum(&mut self.builder, &value);
+            sums.push(self.blurred(total, bits + digits(count), scales.get(i).copied()));
+        }
+        sums
+    }
+
+    /// A circuit of all reports at once, of which there are at most `most` ([`fits`]).
+    fn of_all(&mut self, own: &OwnCircuit, most: usize, crowd: &Crowd) -> Vec<Vec<Wire>> {
+        let count = crowd.numbers.len().min(most);
+        let mut inputs = crowd.numbers[..count].concat();
+        let width = crowd.numbers.first().map_or(0, Vec::len);
+        inputs.extend(self.constant(0, width * (most - count)));
+        inputs.extend(self.constant(count as u64, own.count_bits()));
+        let opened = self.builder.include(own.circuit(), &inputs);
+        let mut rest = &opened[..];
+        let mut values = Vec::with_capacity(own.outputs().len());
+        for bits in own.outputs() {
+            let (value, others) = rest.split_at(*bits);
+            values.push(value.to_vec());
+            rest = others;
+        }
+        values
     }
 
     /// The numbers, zero outside of the crowd.

@@ -6,6 +6,9 @@ use curve25519_dalek::traits::Identity;
 use ostrakon_crypto::{Digest, Secret};
 use zeroize::Zeroizing;
 
+/// A point's one encoding.
+pub(crate) type Encoded = [u8; 32];
+
 /// The scalar that a digest determines.
 pub(crate) fn scalar(digest: &Digest) -> Scalar {
     secret_scalar(&Secret::new(digest.0), "ostrakon/v1/stats/scalar of a digest", &[])

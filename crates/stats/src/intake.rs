@@ -80,9 +80,9 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
 
     /// The own share of a field of a report.
     fn own_share(&self, report: &Report, field: Field) -> Share {
-        let point = report.ephemeral(field);
-        let z = self.plan.exchange.secret() * point;
-        let key = report.label(field).key(self.me(), point, &z);
+        let sent = report.ephemeral(field);
+        let z = (self.plan.exchange.secret() * sent.point).compress().0;
+        let key = report.label(field).key(self.me(), &sent.encoded, &z);
         Share::of(field, &key, self.bits())
     }
 
@@ -144,22 +144,22 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
         let reports: Vec<&Report> = which.iter().map(|i| &plan.reports[*i]).collect();
         let ephemerals: Vec<_> = reports.iter().map(|report| *report.ephemeral(field)).collect();
         let purpose = |member: usize| of_batch(&plan.name(), field, member);
-        let (own, body) = opening::show(plan.exchange, &purpose(me), &ephemerals);
+        let body = opening::show(plan.exchange, &purpose(me), &ephemerals);
         self.spend(cost::state(plan.parties(), body.len()));
         let stated = self.segment.state(body).await?;
         let mut sums: Vec<Share> = Vec::new();
         for (i, public) in plan.scope.committee.points().iter().enumerate() {
             let points = if i == me {
-                own.clone()
+                opening::points(&stated[i], ephemerals.len())
             } else {
                 let points = opening::verify(public, &purpose(i), &ephemerals, &stated[i]);
                 points.ok_or(lied(i, Lie::Opening))?
             };
             let share = |(report, point): (&&Report, &_)| {
-                let key = report.label(field).key(i, report.ephemeral(field), point);
+                let key = report.label(field).key(i, &report.ephemeral(field).encoded, point);
                 Share::of(field, &key, bits)
             };
-            let shares = reports.iter().zip(&points).map(share);
+            let shares = reports.iter().zip(points).map(share);
             if sums.is_empty() {
                 sums = shares.collect();
             } else {
@@ -232,7 +232,7 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
         marks::show(self.journal, Field::S, complaints.iter().map(|i| (*i, &plan.reports[*i])))?;
         let show = |i: &usize| {
             let report = &plan.reports[*i];
-            opening::show(plan.exchange, &of_complaint(report, me), &complained(report)).1
+            opening::show(plan.exchange, &of_complaint(report, me), &complained(report))
         };
         let body: Vec<u8> = complaints.iter().flat_map(show).collect();
         self.spend(cost::state(plan.parties(), body.len()));

@@ -39,6 +39,7 @@ pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
 pub use compute::{Answered, Excluded, Failed, Lie, Sealed, compute, segment_for, verdict};
 pub use load::Load;
 pub use opening::{Evidence, Opening};
+pub use question::own::{OwnCircuit, Reads};
 pub use question::{
     BadQuestion, CANDIDATES, COUNTERS, Form, GROUPS, Question, Statistic, WIDTH, WIDTH_OF_SQUARES,
 };

@@ -2,6 +2,7 @@
 
 use ostrakon_authbits::programs::noise;
 
+use crate::question::own::Reads;
 use crate::question::{Form, Question, Statistic, digits};
 
 /// Digits of a number of reports.
@@ -109,6 +110,19 @@ impl Question {
                 Load { fixed: all * (first + count) + places * round, each: 4 * all + width }
             }
             Statistic::Distinct => Load { fixed: noise.iter().sum(), each: 0 },
+            Statistic::Circuit(own) => {
+                let ands = own.ands() as u64;
+                let bits: u64 = own.outputs().iter().map(|bits| *bits as u64).sum();
+                let values = own.outputs().len() as u64;
+                match own.reads() {
+                    Some(Reads::All(_)) => Load { fixed: ands, each: 0 },
+                    // As a sum's.
+                    _ => Load {
+                        fixed: 2 * NOISY * values + noise.iter().sum::<u64>(),
+                        each: ands + 2 * bits + values,
+                    },
+                }
+            }
         }
     }
 }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::committee::ExchangeKey;
-use crate::group;
+use crate::group::{self, Encoded};
 use crate::report::shares::{Share, check};
-use crate::report::{self, Field, Report, Scope};
+use crate::report::{self, Field, Report, Scope, Sent};
 
 const POINT: usize = 32;
 const PROOF: usize = 64;
@@ -22,17 +22,26 @@ pub(crate) fn bytes(points: usize) -> usize {
     POINT * points + PROOF
 }
 
-/// The hashing of a proof that was made for one purpose.
-struct Purpose<'a>(&'a Digest);
+/// The hashing of a proof that was made for one purpose about these pairs.
+struct Purpose<'a> {
+    purpose: &'a Digest,
+    /// The claim's pairs, encoded one after the other: encoding a point costs as much as all else
+    /// that is done with it here, and every one was sent encoded.
+    pairs: Vec<u8>,
+}
 
-impl Purpose<'_> {
+impl<'a> Purpose<'a> {
+    fn new(purpose: &'a Digest, ephemerals: &[Sent], shown: &[Encoded]) -> Self {
+        let pairs = ephemerals.iter().zip(shown).flat_map(|(sent, shown)| [sent.encoded, *shown]);
+        Self { purpose, pairs: pairs.flatten().collect() }
+    }
+
     fn transcript(&self, context: &'static str, claim: &Claim<'_, Ristretto>) -> Transcript {
         let encoded = |element: &RistrettoPoint| element.compress().to_bytes();
-        let pairs: Vec<u8> =
-            claim.pairs.iter().flat_map(|(c, d)| [encoded(c), encoded(d)]).flatten().collect();
         let mut transcript = Transcript::new(context);
-        transcript.field(&self.0.0).field(&encoded(&claim.base)).field(&encoded(&claim.public));
-        transcript.bulk_field(&pairs);
+        transcript.field(&self.purpose.0);
+        transcript.field(&encoded(&claim.base)).field(&encoded(&claim.public));
+        transcript.bulk_field(&self.pairs);
         transcript
     }
 }
@@ -55,44 +64,47 @@ impl Oracle<Ristretto> for Purpose<'_> {
     }
 }
 
+/// The points of a statement that [`show`] has written, of at least so many.
+pub(crate) fn points(shown: &[u8], count: usize) -> &[Encoded] {
+    &shown.as_chunks::<POINT>().0[..count]
+}
+
 /// Shows the member's points for these ephemerals, with one proof for all.
-pub(crate) fn show(
-    key: &ExchangeKey,
-    purpose: &Digest,
-    ephemerals: &[RistrettoPoint],
-) -> (Vec<RistrettoPoint>, Vec<u8>) {
-    let points: Vec<_> = ephemerals.iter().map(|point| key.secret() * point).collect();
-    let pairs: Vec<_> = ephemerals.iter().copied().zip(points.iter().copied()).collect();
+pub(crate) fn show(key: &ExchangeKey, purpose: &Digest, ephemerals: &[Sent]) -> Vec<u8> {
+    let pairs: Vec<_> =
+        ephemerals.iter().map(|sent| (sent.point, key.secret() * sent.point)).collect();
+    let shown: Vec<Encoded> = pairs.iter().map(|(_, point)| point.compress().0).collect();
     let claim =
         Claim::<Ristretto> { base: Ristretto::generator(), public: *key.public(), pairs: &pairs };
     // The nonce belongs to the claim: the same opening is shown in the same bytes.
-    let statement = Purpose(purpose).transcript("ostrakon/v1/stats/nonce of an opening", &claim);
+    let purpose = Purpose::new(purpose, ephemerals, &shown);
+    let statement = purpose.transcript("ostrakon/v1/stats/nonce of an opening", &claim);
     let secret = Secret::new(key.secret().to_bytes());
     let context = "ostrakon/v1/stats/nonce";
     let nonce = Zeroizing::new(group::secret_scalar(&secret, context, &[&statement.finish().0]));
-    let proof = DleqProof::prove(&claim, key.secret(), &Purpose(purpose), &nonce);
-    let mut bytes: Vec<u8> = points.iter().flat_map(|point| point.compress().to_bytes()).collect();
+    let proof = DleqProof::prove(&claim, key.secret(), &purpose, &nonce);
+    let mut bytes = shown.concat();
     bytes.extend_from_slice(&proof.to_bytes());
-    (points, bytes)
+    bytes
 }
 
-/// Reads what [`show`] writes; `None` unless the points are those of the owner of `public`.
-pub(crate) fn verify(
+/// Reads what [`show`] writes: the points, encoded; `None` unless they are those of the owner of
+/// `public`.
+pub(crate) fn verify<'a>(
     public: &RistrettoPoint,
     purpose: &Digest,
-    ephemerals: &[RistrettoPoint],
-    shown: &[u8],
-) -> Option<Vec<RistrettoPoint>> {
+    ephemerals: &[Sent],
+    shown: &'a [u8],
+) -> Option<&'a [Encoded]> {
     if shown.len() != bytes(ephemerals.len()) {
         return None;
     }
-    let (points, proof) = shown.split_at(shown.len() - PROOF);
-    let points: Vec<_> =
-        points.chunks_exact(POINT).map(group::decode).collect::<Option<Vec<_>>>()?;
-    let proof = DleqProof::<Ristretto>::from_bytes(proof).ok()?;
-    let pairs: Vec<_> = ephemerals.iter().copied().zip(points.iter().copied()).collect();
+    let proof = DleqProof::<Ristretto>::from_bytes(&shown[shown.len() - PROOF..]).ok()?;
+    let shown = points(shown, ephemerals.len());
+    let pair = |(sent, shown): (&Sent, &Encoded)| Some((sent.point, group::decode(shown)?));
+    let pairs = ephemerals.iter().zip(shown).map(pair).collect::<Option<Vec<_>>>()?;
     let claim = Claim { base: Ristretto::generator(), public: *public, pairs: &pairs };
-    proof.verify(&claim, &Purpose(purpose)).then_some(points)
+    proof.verify(&claim, &Purpose::new(purpose, ephemerals, shown)).then_some(shown)
 }
 
 /// What a batch of openings of one field by one member is for.
@@ -143,7 +155,7 @@ impl Evidence {
 }
 
 /// The ephemerals that a complaint is about.
-pub(crate) fn complained(report: &Report) -> [RistrettoPoint; 2] {
+pub(crate) fn complained(report: &Report) -> [Sent; 2] {
     [Field::Chi, Field::S].map(|field| *report.ephemeral(field))
 }
 
@@ -165,7 +177,7 @@ pub(crate) fn examine(
         let shown = openings.get(i).map_or(&[][..], |opening| &opening.points);
         let points = verify(public, &of_complaint(report, i), &ephemerals, shown).ok_or(i)?;
         let share = |field: Field, place: usize| {
-            let key = report.label(field).key(i, &ephemerals[place], &points[place]);
+            let key = report.label(field).key(i, &ephemerals[place].encoded, &points[place]);
             Share::of(field, &key, bits)
         };
         let own = [share(Field::Chi, 0), share(Field::S, 1)];

@@ -1,9 +1,13 @@
 //! What is asked of the reports.
 
+pub(crate) mod own;
+
 use ostrakon_authbits::programs::noise;
 use ostrakon_authbits::programs::sketch::Sketch;
 use ostrakon_crypto::{Digest, Transcript};
 use serde::{Deserialize, Serialize};
+
+use self::own::{OwnCircuit, Reads};
 
 /// Bits that a number may have.
 pub const WIDTH: std::ops::RangeInclusive<u8> = 2..=48;
@@ -128,6 +132,8 @@ pub enum Statistic {
     },
     /// How many different things all reports name together, about.
     Distinct,
+    /// The output values of a circuit of the asker's own ([`Reads`]).
+    Circuit(OwnCircuit),
 }
 
 /// What is asked: the same words at all servers and reporters.
@@ -185,6 +191,13 @@ pub enum BadQuestion {
     /// Different things are counted of lists, and nothing else is.
     #[error("of lists of things the number of different ones is computed, and of numbers is not")]
     Distinct,
+    /// A circuit of the asker's own.
+    #[error(
+        "the circuit cannot be computed on these reports: it must be Bristol Fashion within its \
+         limits, read numbers of their length, and one that reads all at once takes neither \
+         groups nor noise"
+    )]
+    Circuit,
     /// Each part may be asked, and all together are too much.
     #[error("this is too much to compute at once: ask for fewer statistics, places or groups")]
     Large,
@@ -248,8 +261,33 @@ impl Question {
                 let some = (1..=PLACES).contains(places) && u16::from(*places) <= *candidates;
                 check(CANDIDATES.contains(candidates) && fit && some, BadQuestion::Top)
             }
+            Statistic::Circuit(own) => match own.judge(width) {
+                Ok(Reads::Each) => Ok(()),
+                Ok(Reads::All(_)) => {
+                    let alone = self.form.groups().is_none() && self.epsilon.is_none();
+                    check(alone, BadQuestion::Circuit)
+                }
+                Err(_) => Err(BadQuestion::Circuit),
+            },
             Statistic::Sum => Ok(()),
         }
+    }
+
+    /// Whether a circuit of the asker's own reads all reports at once: it may tell anything of one.
+    pub fn reads_all_at_once(&self) -> bool {
+        self.most_at_once() < usize::MAX
+    }
+
+    /// How many reports can be computed on by circuits that read all at once; any number without.
+    pub fn most_at_once(&self) -> usize {
+        let of = |statistic: &Statistic| match statistic {
+            Statistic::Circuit(own) => match own.reads() {
+                Some(Reads::All(reports)) => Some(reports),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.statistics.iter().filter_map(of).min().unwrap_or(usize::MAX)
     }
 
     fn validate_noise(&self) -> Result<(), BadQuestion> {
@@ -266,7 +304,8 @@ impl Question {
     /// The scales of the noise on each thing that a statistic opens; none without noise.
     ///
     /// The question's ε is shared alike by all that is opened. One report, exchanged for another,
-    /// changes a sum by up to 2^w − 1, a sum of squares by up to the square of that, all counts of
+    /// changes a sum by up to 2^w − 1 (w the bits of what is added up), a sum of squares by up to
+    /// the square of that, all counts of
     /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1. With
     /// groups these are twice as much, but for counts. Of lists, one *thing* in one list changes
     /// the height of one counter: the sum of 2^w·2^-M by less than 2^w.
@@ -284,6 +323,9 @@ impl Question {
                 Form::Items { counters } => vec![1 << sketch(counters).entries, 1],
                 _ => Vec::new(),
             },
+            Statistic::Circuit(own) => {
+                own.outputs().iter().map(|bits| places * ((1u128 << bits) - 1)).collect()
+            }
         };
         sensitivities.into_iter().map_while(|sensitivity| self.scale(sensitivity)).collect()
     }
@@ -327,7 +369,11 @@ impl Question {
 
 /// Things that a statistic opens, each with noise of its own.
 fn parts(statistic: &Statistic) -> u64 {
-    if matches!(statistic, Statistic::Variance | Statistic::Distinct) { 2 } else { 1 }
+    match statistic {
+        Statistic::Variance | Statistic::Distinct => 2,
+        Statistic::Circuit(own) => own.outputs().len() as u64,
+        _ => 1,
+    }
 }
 
 fn describe(statistic: &Statistic, transcript: &mut Transcript) {
@@ -352,6 +398,9 @@ fn describe(statistic: &Statistic, transcript: &mut Transcript) {
         }
         Statistic::Distinct => {
             transcript.number(6);
+        }
+        Statistic::Circuit(own) => {
+            transcript.number(7).field(own.text().as_bytes());
         }
     }
 }

@@ -103,6 +103,26 @@ impl Builder {
         self.0.outputs.push(wire.0);
     }
 
+    /// Appends another circuit, gate by gate, on these wires as its inputs. Its outputs, in order.
+    ///
+    /// # Panics
+    /// If it has another number of inputs.
+    pub fn include(&mut self, circuit: &Circuit, inputs: &[Wire]) -> Vec<Wire> {
+        assert_eq!(inputs.len(), circuit.inputs, "one wire per input");
+        let mut wires = inputs.to_vec();
+        for gate in &circuit.gates {
+            let wire = |wire: u32| wires[wire as usize].0;
+            let own = match *gate {
+                Gate::Xor(a, b) => Gate::Xor(wire(a), wire(b)),
+                Gate::And(a, b) => Gate::And(wire(a), wire(b)),
+                Gate::Not(a) => Gate::Not(wire(a)),
+                Gate::Constant(bit) => Gate::Constant(bit),
+            };
+            wires.push(self.push(own));
+        }
+        circuit.outputs.iter().map(|&wire| wires[wire as usize]).collect()
+    }
+
     /// The circuit.
     pub fn finish(self) -> Circuit {
         self.0

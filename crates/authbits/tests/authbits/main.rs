@@ -5,6 +5,7 @@ mod world;
 mod attacks;
 mod circuits;
 mod costs;
+mod frequencies;
 mod honest;
 mod imports;
 mod programs;

@@ -191,3 +191,36 @@ fn sketches_are_summed_by_their_highest_entries() {
     let full = Sketch { counters: 1024, entries: 33, string: 16 }.circuit();
     assert!((570_000..576_000).contains(&full.ands()), "{}", full.ands());
 }
+
+/// N4: a string of an entry that is not empty reads zero with 2^-s. If counting stopped at the
+/// first entry that reads empty, large counts would be far too low; the suffix-OR leaves an error
+/// of the highest entry alone.
+#[test]
+fn n4_short_strings_bias_large_counts_but_for_the_suffix_or() {
+    let (counters, entries) = (256, 20);
+    // Heights around the twelfth entry, as of a million things.
+    let coins = bits(77, counters * entries);
+    let height = |coins: &[bool]| coins.iter().position(|coin| *coin).unwrap_or(0) + 11;
+    let tops: Vec<usize> = coins.chunks(entries).map(|coins| height(coins).min(entries)).collect();
+    let sum = |tops: &mut dyn Iterator<Item = usize>| tops.map(|top| 0.5f64.powi(top as i32)).sum();
+    let truth: f64 = sum(&mut tops.iter().copied());
+    for (string, with, without) in [(4, 0.85..1.0, 0.0..0.5), (16, 0.99..1.01, 0.9..1.01)] {
+        let sketch = Sketch { counters, entries, string };
+        let mut input = bits(78, sketch.bits());
+        for (counter, top) in input.chunks_mut(entries * string).zip(&tops) {
+            counter[top * string..].fill(false);
+        }
+        let circuit = sketch.circuit();
+        let out = circuit.evaluate(&input);
+        let digits = circuit.outputs() - (usize::BITS - counters.leading_zeros()) as usize;
+        let found = counters as f64 - number(&out[..digits]) as f64 / 2f64.powi(entries as i32);
+        // Counts are in inverse proportion to the sums.
+        assert!(with.contains(&(truth / found)), "{string} bits: {}", truth / found);
+        let run = |counter: &[bool]| {
+            let mut strings = counter.chunks(string);
+            strings.position(|string| !string.contains(&true)).unwrap_or(entries)
+        };
+        let naive: f64 = sum(&mut input.chunks(entries * string).map(run));
+        assert!(without.contains(&(truth / naive)), "{string} bits: {}", truth / naive);
+    }
+}

@@ -49,6 +49,10 @@ pub struct Settings {
     /// tells what one of them has reported.
     #[serde(default = "fewest_reports")]
     pub fewest_reports: u32,
+    /// Takes questions with a circuit that reads all reports at once, which may tell anything of
+    /// any one of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub circuits_of_all: bool,
     /// For how many days a computation that is over is kept whole; then its result and signatures
     /// alone are. 0 keeps everything for ever.
     #[serde(default = "keep_days")]
@@ -71,7 +75,17 @@ impl Settings {
     pub fn new(http: SocketAddr, mesh: SocketAddr, fewest_reports: u32) -> Self {
         let (creators, privacy_budget) = (None, None);
         let (https, keep_days) = (Https::default(), keep_days());
-        Self { http, mesh, https, creators, privacy_budget, fewest_reports, keep_days }
+        let circuits_of_all = false;
+        Self {
+            http,
+            mesh,
+            https,
+            creators,
+            privacy_budget,
+            fewest_reports,
+            circuits_of_all,
+            keep_days,
+        }
     }
 
     /// The privacy budget in thousandths of ε.

@@ -47,11 +47,13 @@ pub async fn run(options: Options) -> Result<()> {
     let mesh = mesh(&home, &committee, number).await?;
     let party =
         Party::new(party_of(number)?, roster(&committee), Arc::new(home.signing()), mesh.channel());
+    let statistics = Statistics::new(home.exchange(), home.settings.fewest_reports)
+        .with_circuits_of_all(home.settings.circuits_of_all);
     let service = Service::start(Config {
         signing: home.signing(),
         party,
         jobs: Jobs::default()
-            .with(Statistics::new(home.exchange(), home.settings.fewest_reports))
+            .with(statistics)
             .with(ostrakon_committee::Graphs::new(home.for_seeds())),
         creators: home.settings.creators.clone(),
         store,

@@ -27,7 +27,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     reports: PathBuf,
     /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
-    /// histogram:BINS, histogram:BOUND,BOUND,…, or top:PLACES for the most frequent numbers
+    /// histogram:BINS, histogram:BOUND,BOUND,…, top:PLACES for the most frequent numbers, or
+    /// circuit:FILE for a circuit of your own in Bristol Fashion
     #[arg(long, value_name = "STATISTIC", default_value = "median")]
     statistic: Vec<String>,
     /// The servers, of which any one honest keeps all reports secret.
@@ -149,6 +150,11 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
             Answer::Top(places) => {
                 for place in places {
                     output::line(&format!("{}: {} times", place.candidate, place.count))?;
+                }
+            }
+            Answer::Circuit(values) => {
+                for (number, value) in (1..).zip(values) {
+                    output::line(&format!("value {number} of the circuit: {value}"))?;
                 }
             }
             Answer::Distinct { .. } | Answer::ByGroup(_) => {

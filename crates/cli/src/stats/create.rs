@@ -7,7 +7,7 @@ use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
 use ostrakon_party::Invitation;
 use ostrakon_stats::asked::{JOB, parameters};
-use ostrakon_stats::{Form, Question};
+use ostrakon_stats::{Form, Question, Statistic};
 use serde::Serialize;
 
 use super::survey::Survey;
@@ -17,6 +17,8 @@ use crate::{edge, output};
 
 /// Fewest reports of which something is told, unless another number is given.
 const MINIMUM: u32 = 10;
+/// Counters of a sketch of things: they are off by 1.04/√1024.
+const COUNTERS: u16 = 1024;
 
 /// Options of `stats create`.
 #[derive(clap::Args)]
@@ -35,9 +37,20 @@ pub struct Options {
     #[arg(long, value_name = "TEXT", required_unless_present = "committee")]
     question: Option<String>,
     /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
-    /// histogram:BINS, histogram:BOUND,BOUND,…, or top:PLACES
+    /// histogram:BINS, histogram:BOUND,BOUND,…, top:PLACES, or circuit:FILE for a circuit of your
+    /// own in Bristol Fashion: with one input value it is computed of each report, and what comes
+    /// out is added up; with several, of all reports and then how many they are, if the servers'
+    /// operators allow it
     #[arg(long, value_name = "STATISTIC", default_value = "median")]
     statistic: Vec<String>,
+    /// Everybody also says to which of these groups they belong, and everything is computed for
+    /// each of them: "north,south". The names become part of the question.
+    #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
+    groups: Vec<String>,
+    /// Everybody reports a list of things, and it is counted how many different ones there are in
+    /// all lists together, about: within 3 % twice out of three times.
+    #[arg(long, conflicts_with_all = ["statistic", "groups", "largest"])]
+    things: bool,
     /// The largest number that can be reported; the next power of two less one is the limit.
     #[arg(long, default_value_t = 65_535)]
     largest: u64,
@@ -154,19 +167,93 @@ pub async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
-fn question(options: &Options) -> Result<Question> {
+/// What a report says, and what is computed of all.
+fn terms_of(options: &Options) -> Result<(Form, Vec<Statistic>)> {
+    if options.things {
+        return Ok((Form::Items { counters: COUNTERS }, vec![Statistic::Distinct]));
+    }
     let statistics = options.statistic.iter().map(|text| terms::statistic(text, options.largest));
+    let statistics = statistics.collect::<Result<_>>().context("--statistic")?;
+    let form = match (Form::number_up_to(options.largest), options.groups.len()) {
+        (number, 0) => number,
+        (Form::Number { width }, groups) => {
+            Form::Grouped { width, groups: u16::try_from(groups).context("--groups")? }
+        }
+        (other, _) => other,
+    };
+    Ok((form, statistics))
+}
+
+/// The question in words, with the groups' numbers.
+fn words(options: &Options) -> Result<String> {
+    let text = options.question.clone().context("--question: what is asked")?;
+    if options.groups.is_empty() {
+        return Ok(text);
+    }
+    let numbered = (0..).zip(&options.groups).map(|(i, name)| format!("{i} = {}", name.trim()));
+    Ok(format!("{text} ({})", numbered.collect::<Vec<_>>().join(", ")))
+}
+
+fn question(options: &Options) -> Result<Question> {
+    let (form, statistics) = terms_of(options)?;
     let epsilon = options.epsilon.map(|epsilon| {
         ensure!((0.001..=1000.0).contains(&epsilon), "--epsilon must be from 0.001 to 1000");
         Ok(format!("{:.0}", epsilon * 1000.0).parse()?)
     });
     let question = Question {
-        text: options.question.clone().context("--question: what is asked")?,
-        form: Form::number_up_to(options.largest),
+        text: words(options)?,
+        form,
         minimum: options.minimum,
-        statistics: statistics.collect::<Result<_>>().context("--statistic")?,
+        statistics,
         epsilon: epsilon.transpose()?,
     };
     question.validate().context("--statistic")?;
     Ok(question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn asked(more: &[&str]) -> Result<Question> {
+        let server = ["create", "--server", "http://m", "--question", "What do you earn?"];
+        question(&Program::try_parse_from([&server[..], more].concat())?.options)
+    }
+
+    #[test]
+    fn groups_are_named_in_the_question_and_lists_are_counted() {
+        let grouped = asked(&["--groups", "north, south,west", "--largest", "1000"]).unwrap();
+        assert_eq!(grouped.form, Form::Grouped { width: 10, groups: 3 });
+        assert_eq!(grouped.text, "What do you earn? (0 = north, 1 = south, 2 = west)");
+        let things = asked(&["--things"]).unwrap();
+        assert_eq!(things.form, Form::Items { counters: COUNTERS });
+        assert_eq!(things.statistics, [Statistic::Distinct]);
+        assert!(asked(&["--things", "--groups", "a,b"]).is_err());
+        assert!(asked(&["--groups", "alone"]).is_err(), "one group is none");
+        let several = asked(&["--statistic", "median", "--statistic", "quantile:900"]).unwrap();
+        assert_eq!(several.statistics, [Statistic::Quantile(500), Statistic::Quantile(900)]);
+    }
+
+    #[test]
+    fn a_circuit_is_read_from_a_file_and_what_is_wrong_with_it_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("odd.txt");
+        // Whether a number of four bits is odd.
+        std::fs::write(&path, "1 5\n1 4\n1 1\n\n1 1 0 4 EQW\n").unwrap();
+        let statistic = format!("circuit:{}", path.display());
+        let asked = |largest| asked(&["--statistic", &statistic, "--largest", largest]);
+        assert!(matches!(asked("15").unwrap().statistics[..], [Statistic::Circuit(_)]));
+        let wide = format!("{:#}", asked("31").unwrap_err());
+        assert!(wide.contains("numbers of 4 bits, and reports have 5"), "{wide}");
+        std::fs::write(&path, "1 5\n1 4\n1 1\n\n1 1 9 4 EQW\n").unwrap();
+        let wrong = format!("{:#}", asked("15").unwrap_err());
+        assert!(wrong.contains("line 5"), "{wrong}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `ostrakon stats report`.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{Draft, Input, Link};
@@ -20,8 +21,14 @@ pub struct Options {
     link: Link,
     /// The number, or `-` or `@FILE`. It leaves this program encrypted, in parts that are worth
     /// something only together.
-    #[arg(value_parser = secret::argument)]
-    number: String,
+    #[arg(value_parser = secret::argument, required_unless_present = "things")]
+    number: Option<String>,
+    /// The number of the group that you belong to, if the question names groups.
+    #[arg(long)]
+    group: Option<u16>,
+    /// Instead of a number: a file with one thing on each line, if the question asks for lists.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["number", "group"])]
+    things: Option<PathBuf>,
     /// Where the report is kept until all members have it, and afterwards as a proof [default: a
     /// file for each link in the state directory of `ostrakon`]
     #[arg(long, value_name = "FILE")]
@@ -45,7 +52,7 @@ struct Reported {
 /// # Errors
 /// If the number is none, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { link, number, keep, yes, json } = options;
+    let Options { link, number, group, things, keep, yes, json } = options;
     let asked = Asked::of(&http_client()?, &link).await?;
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
@@ -59,7 +66,11 @@ pub async fn run(options: Options) -> Result<()> {
             input
         }
         None => {
-            let input = sign(&asked, &draft, &link, &number, yes)?;
+            let value = match things {
+                Some(path) => Value::Items(lines(&path)?),
+                None => value(&number.unwrap_or_default(), group)?,
+            };
+            let input = sign(&asked, &draft, &link, &value, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
             survey::keep_first(&path, input, servers)?
         }
@@ -87,13 +98,30 @@ fn consider(question: &Question, yes: bool) -> Result<()> {
     survey::consider(&proposal, yes)
 }
 
-fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str, yes: bool) -> Result<Input> {
+/// A number, of somebody in a group if there are some.
+fn value(number: &str, group: Option<u16>) -> Result<Value> {
+    let Ok(number) = number.trim().parse() else {
+        bail!("{number:?} is no whole number of 0 or more")
+    };
+    Ok(group.map_or(Value::Number(number), |group| Value::Grouped { group, number }))
+}
+
+/// The things in a file, each once.
+fn lines(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let things: BTreeSet<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Ok(things.into_iter().map(|thing| thing.as_bytes().to_vec()).collect())
+}
+
+fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> Result<Input> {
     let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
     consider(&question.question, yes)?;
-    let number: u64 = match number.trim().parse() {
-        Ok(number) => number,
-        Err(_) => bail!("{number:?} is no whole number of 0 or more"),
-    };
+    ensure!(
+        yes || !question.question.reads_all_at_once(),
+        "a circuit of the asker's own may tell your number; --yes reports all the same"
+    );
     let key = match &link.invitation {
         Some(invitation) => invitation.key(),
         None => SigningKey::from_seed(&edge::random()),
@@ -103,5 +131,23 @@ fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str, yes: bool) -> R
         "this question is for invited people only; use the link that was sent to you"
     );
     let randomness = Secret::new(edge::random());
-    Ok(question.report(&Value::Number(number), &key, &randomness)?)
+    Ok(question.report(value, &key, &randomness)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_groups_and_lists_are_read_as_they_are_given() {
+        assert_eq!(value(" 12 ", None).unwrap(), Value::Number(12));
+        assert_eq!(value("12", Some(3)).unwrap(), Value::Grouped { group: 3, number: 12 });
+        assert!(value("-1", None).is_err() && value("1.5", Some(0)).is_err());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("things");
+        std::fs::write(&path, "b\n a\n\nb\n").unwrap();
+        assert_eq!(lines(&path).unwrap(), [b"a".to_vec(), b"b".to_vec()]);
+        let missing = lines(&directory.path().join("none")).unwrap_err().to_string();
+        assert!(missing.contains("cannot be read"), "{missing}");
+    }
 }

@@ -192,6 +192,9 @@ pub fn answer(answer: &Answer, reports: usize) -> Result<()> {
             .iter()
             .try_for_each(|place| output::line(&format!("{}: {}", place.candidate, place.count))),
         Answer::Distinct { estimate } => output::line(&format!("about {estimate} different ones")),
+        Answer::Circuit(values) => (1..).zip(values).try_for_each(|(number, value)| {
+            output::line(&format!("value {number} of the circuit: {value}"))
+        }),
         Answer::ByGroup(groups) => {
             groups.iter().enumerate().try_for_each(|(number, group)| match &group.answer {
                 Some(own) => {

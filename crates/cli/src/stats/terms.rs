@@ -1,12 +1,13 @@
 //! Statistics as people write and read them on the command line.
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_stats::{Bin, Statistic, WIDTH_OF_SQUARES};
+use ostrakon_stats::{Bin, Form, OwnCircuit, Reads, Statistic, WIDTH_OF_SQUARES};
 
 use crate::output;
 
 /// A statistic by its name, for numbers up to `largest`: `median`, `sum`, `mean`, `deviation`,
-/// `quantile:THOUSANDTHS`, `histogram:BINS`, `histogram:BOUND,BOUND,…`, `top:PLACES`.
+/// `quantile:THOUSANDTHS`, `histogram:BINS`, `histogram:BOUND,BOUND,…`, `top:PLACES`,
+/// `circuit:FILE`.
 ///
 /// # Errors
 /// If there is no such statistic, or the numbers are too large for it.
@@ -51,11 +52,25 @@ pub fn statistic(text: &str, largest: u64) -> Result<Statistic> {
             bounds.dedup();
             Statistic::Histogram(bounds)
         }
+        ("circuit", path) => Statistic::Circuit(circuit(path, largest)?),
         _ => bail!(
             "{text:?} is no statistic: median, sum, mean, deviation, quantile:900, histogram:10, \
-             histogram:10,20,50 or top:3"
+             histogram:10,20,50, top:3 or circuit:FILE"
         ),
     })
+}
+
+/// A circuit in Bristol Fashion, for numbers up to `largest`.
+fn circuit(path: &str, largest: u64) -> Result<OwnCircuit> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{path} cannot be read"))?;
+    let own = OwnCircuit::from(text);
+    let (Form::Number { width } | Form::Grouped { width, .. }) = Form::number_up_to(largest) else {
+        bail!("{path}: a circuit reads numbers")
+    };
+    match own.judge(width.into()) {
+        Ok(_) => Ok(own),
+        Err(why) => bail!("{path}: {why}"),
+    }
 }
 
 /// What a statistic tells, in words.
@@ -70,6 +85,12 @@ pub fn words(statistic: &Statistic) -> String {
         }
         Statistic::Top { places, .. } => format!("the {places} most frequent numbers"),
         Statistic::Distinct => "how many different things".to_owned(),
+        Statistic::Circuit(own) => match own.reads() {
+            Some(Reads::All(_)) => "what a circuit of the asker's own makes of all reports at \
+                                    once; it may tell anything of yours"
+                .to_owned(),
+            _ => "what a circuit of the asker's own makes of each report, added up".to_owned(),
+        },
     }
 }
 

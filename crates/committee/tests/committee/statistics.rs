@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::world::{FEWEST, Lie, World, key};
+use ostrakon_committee::{Job, Statistics};
 use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Spent, Statement};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::asked::{Asked, JOB, parameters, result};
-use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
+use ostrakon_stats::{Answer, ExchangeKey, Form, OwnCircuit, Question, Statistic, Value};
 
 fn question() -> Question {
     Question {
@@ -224,6 +225,31 @@ async fn a_question_about_fewer_than_an_operator_allows_is_refused_by_each_membe
     }
     world.create(&ask(&world)).await;
     world.stop().await;
+}
+
+/// Attack: a circuit that reads all reports at once opens one of them. It is computed where the
+/// operator has allowed such circuits, and no member of these has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_circuit_that_may_tell_one_report_is_refused_by_each_member() {
+    let world = World::start_statistics(2).await;
+    // Of five numbers of two bits and how many there are the first number.
+    let first = "2 15\n6 2 2 2 2 2 3\n1 2\n\n1 1 0 13 EQW\n1 1 1 14 EQW\n";
+    let circuit = Statistic::Circuit(OwnCircuit::from(first.to_owned()));
+    let asked =
+        Question { form: Form::Number { width: 2 }, statistics: vec![circuit], ..question() };
+    assert_eq!(asked.validate(), Ok(()));
+    let draft = world.draft(|draft| {
+        draft.job = JOB.into();
+        draft.parameters = parameters(&asked);
+    });
+    for member in &world.members {
+        let refused = member.create(draft.clone()).await.unwrap_err().to_string();
+        assert!(refused.contains("reads all reports at once"), "{refused}");
+    }
+    world.stop().await;
+    let key = ExchangeKey::from_seed(&Secret::new([1; 32]));
+    let job = Statistics::new(key, FEWEST).with_circuits_of_all(true);
+    assert_eq!(job.judge(&draft.draft, &world.committee), Ok(()));
 }
 
 /// Attack: anybody signs a draft whose circuit no machine could hold.

@@ -13,7 +13,7 @@ use ostrakon_authbits::Bits;
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
 
 use crate::committee::Committee;
-use crate::group;
+use crate::group::{self, Encoded};
 use crate::items;
 use crate::question::{BadQuestion, Form, Question};
 use proof::Proof;
@@ -210,6 +210,20 @@ pub enum BadReport {
     Proof,
 }
 
+/// A point as it was sent: whoever hashes it need not encode it anew.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) point: RistrettoPoint,
+    /// Its one encoding.
+    pub(crate) encoded: Encoded,
+}
+
+impl Sent {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self { point: group::decode(bytes)?, encoded: bytes.try_into().ok()? })
+    }
+}
+
 /// A report whose form, signature and proof have been checked, for one scope.
 #[derive(Clone)]
 pub struct Report {
@@ -217,7 +231,7 @@ pub struct Report {
     reporter: VerifyingKey,
     digest: Digest,
     scope: Digest,
-    ephemerals: Vec<RistrettoPoint>,
+    ephemerals: Vec<Sent>,
     check: u64,
     masked: Bits,
 }
@@ -235,11 +249,13 @@ pub fn check(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadReport> {
     }
     let fields = fields(&scope.question.form);
     let (stated, proof) = body.split_at(body.len() - Proof::bytes(fields.len()));
-    let pairs = stated[HEAD..].chunks_exact(POINT).take(2 * fields.len()).map(group::decode);
-    let pairs = pairs.collect::<Option<Vec<_>>>().ok_or(BadReport::Form)?;
+    let twins = stated[HEAD..].chunks_exact(POINT).take(2 * fields.len()).skip(1).step_by(2);
+    let pair = |(sent, twin): (&Sent, &[u8])| Some([sent.point, group::decode(twin)?]);
+    let pairs = report.ephemerals.iter().zip(twins).map(pair).collect::<Option<Vec<_>>>();
+    let pairs = pairs.ok_or(BadReport::Form)?;
     let proof = Proof::from_bytes(proof).ok_or(BadReport::Form)?;
     let labels = fields.iter().map(|field| Label::new(&report.scope, &report.reporter, *field));
-    if !proof.holds(&statement(stated), labels, &pairs) {
+    if !proof.holds(&statement(stated), labels, pairs.as_flattened()) {
         return Err(BadReport::Proof);
     }
     Ok(report)
@@ -266,7 +282,7 @@ pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadRepo
     let (pairs, rest) = stated[HEAD..].split_at(2 * POINT * fields.len());
     let (check, masked) = rest.split_at(if fields.len() > 1 { 8 } else { 0 });
     let masked = shares::from_bytes(masked, scope.question.form.bits()).ok_or(BadReport::Form)?;
-    let ephemerals = pairs.chunks_exact(POINT).step_by(2).map(group::decode);
+    let ephemerals = pairs.chunks_exact(POINT).step_by(2).map(Sent::read);
     let ephemerals = ephemerals.collect::<Option<Vec<_>>>().ok_or(BadReport::Form)?;
     let check = check.try_into().map_or(0, u64::from_le_bytes);
     let (bytes, digest, scope) = (bytes.to_vec(), signed(body), scope_digest);
@@ -315,7 +331,7 @@ impl Report {
     }
 
     /// R of a field that the report has.
-    pub(crate) fn ephemeral(&self, field: Field) -> &RistrettoPoint {
+    pub(crate) fn ephemeral(&self, field: Field) -> &Sent {
         // A sketch has field e alone.
         let place = if self.ephemerals.len() == 1 { 0 } else { field as usize - 1 };
         &self.ephemerals[place]

@@ -8,7 +8,7 @@ use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
 use super::Field;
 use super::proof::Ephemerals;
 use crate::committee::Committee;
-use crate::group;
+use crate::group::{self, Encoded};
 use crate::question::Form;
 
 /// Names one field of one reporter's report under one scope.
@@ -28,13 +28,9 @@ impl Label {
     }
 
     /// K = KDF(L, i, R, Z).
-    pub(crate) fn key(&self, member: usize, point: &RistrettoPoint, z: &RistrettoPoint) -> Secret {
-        let mut secret = Secret::new(z.compress().to_bytes());
-        secret = secret.derive(
-            "ostrakon/v1/stats/share key",
-            &[&self.0.0, &(member as u64).to_le_bytes(), point.compress().as_bytes()],
-        );
-        secret
+    pub(crate) fn key(&self, member: usize, point: &Encoded, z: &Encoded) -> Secret {
+        let fields: [&[u8]; 3] = [&self.0.0, &(member as u64).to_le_bytes(), point];
+        Secret::new(*z).derive("ostrakon/v1/stats/share key", &fields)
     }
 }
 
@@ -129,9 +125,10 @@ impl Dealt {
         let zeros = Bits::zeros(bits);
         let mut all = Self { chi: Vec::new(), e: zeros.clone(), first: 0, s: zeros };
         for part in ephemerals.parts() {
+            let point = part.point.compress().0;
             let of_member = |(i, public): (usize, &RistrettoPoint)| {
-                let z = *part.secret * public;
-                Share::of(part.field, &part.label.key(i, &part.point, &z), bits)
+                let z = (*part.secret * public).compress().0;
+                Share::of(part.field, &part.label.key(i, &point, &z), bits)
             };
             let mut shares = committee.points().iter().enumerate().map(of_member);
             let Some(mut sum) = shares.next() else { continue };

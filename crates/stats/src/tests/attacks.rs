@@ -85,7 +85,7 @@ fn nobody_else_is_convicted(scene: &Scene, reports: &[Report], evidence: &Eviden
         .map(|i| {
             let purpose = crate::opening::of_complaint(right, i);
             let complained = crate::opening::complained(right);
-            let points = crate::opening::show(&scene.exchanges[i], &purpose, &complained).1;
+            let points = crate::opening::show(&scene.exchanges[i], &purpose, &complained);
             crate::Opening { points }
         })
         .collect();

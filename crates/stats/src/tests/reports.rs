@@ -13,8 +13,9 @@ const HEAD: usize = 4 + 32 + 32;
 
 fn shares(scene: &Scene, report: &Report, field: Field) -> Vec<crate::report::shares::Share> {
     let share = |(i, exchange): (usize, &crate::ExchangeKey)| {
-        let point = report.ephemeral(field);
-        let key = report.label(field).key(i, point, &(exchange.secret() * point));
+        let sent = report.ephemeral(field);
+        let z = (exchange.secret() * sent.point).compress().0;
+        let key = report.label(field).key(i, &sent.encoded, &z);
         crate::report::shares::Share::of(field, &key, scene.question.form.bits())
     };
     scene.exchanges.iter().enumerate().map(share).collect()
@@ -82,7 +83,8 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
     assert_eq!(refused(&with(theirs)), Some(BadReport::Proof));
     // A copy that is re-randomised, R + bG, would open it as well.
     let b = Scalar::from(12345u64);
-    let shifted = checked.ephemeral(Field::E) + RistrettoPoint::mul_base(&b);
+    let sent = checked.ephemeral(Field::E);
+    let shifted = sent.point + RistrettoPoint::mul_base(&b);
     let pair = [shifted.compress().0.as_slice(), &theirs[32..]].concat();
     assert_eq!(refused(&with(&pair)), Some(BadReport::Proof));
     // The whole report under another name: the proof is about the victim's labels.
@@ -92,10 +94,10 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
     // Why: without the proof, the point that a member shows gives the victim's share.
     for (i, exchange) in scene.exchanges.iter().enumerate() {
         let shown = exchange.secret() * shifted;
-        let z = shown - b * scene.committee.points()[i];
-        let key = checked.label(Field::E).key(i, checked.ephemeral(Field::E), &z);
-        let own = exchange.secret() * checked.ephemeral(Field::E);
-        let expected = checked.label(Field::E).key(i, checked.ephemeral(Field::E), &own);
+        let z = (shown - b * scene.committee.points()[i]).compress().0;
+        let key = checked.label(Field::E).key(i, &sent.encoded, &z);
+        let own = (exchange.secret() * sent.point).compress().0;
+        let expected = checked.label(Field::E).key(i, &sent.encoded, &own);
         assert_eq!(key.expose(), expected.expose(), "the victim's key");
     }
 }

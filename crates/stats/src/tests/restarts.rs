@@ -316,10 +316,10 @@ fn adjusted_again(forgetful: bool) -> (Outcome, Network) {
 /// χ of the first report's lowest bit, as everybody knows once all members have shown Z_χ.
 fn chi_of_first(course: &Course) -> u64 {
     let report = &course.reports[0];
-    let point = report.ephemeral(Field::Chi);
+    let sent = report.ephemeral(Field::Chi);
     (0..2).fold(0, |sum, i| {
-        let z = course.scene.exchanges[i].secret() * point;
-        let key = report.label(Field::Chi).key(i, point, &z);
+        let z = (course.scene.exchanges[i].secret() * sent.point).compress().0;
+        let key = report.label(Field::Chi).key(i, &sent.encoded, &z);
         let Share::Chi(chi) = Share::of(Field::Chi, &key, 4) else { panic!("of χ") };
         sum ^ chi[0]
     })

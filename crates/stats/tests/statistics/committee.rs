@@ -132,6 +132,29 @@ fn a_committee_counts_different_things() {
     }
 }
 
+/// A circuit of all reports has room for so many, and more are not computed on.
+#[test]
+fn a_committee_computes_a_circuit_of_the_askers_own_within_its_room() {
+    // Of up to four numbers of two bits: how many they are, and whether an odd number is 3.
+    let text = "11 22\n5 2 2 2 2 3\n2 3 1\n\n2 1 0 1 11 AND\n2 1 2 3 12 AND\n2 1 4 5 13 AND\n\
+                2 1 6 7 14 AND\n2 1 11 12 15 XOR\n2 1 13 14 16 XOR\n2 1 15 16 17 XOR\n\
+                1 1 8 18 EQW\n1 1 9 19 EQW\n1 1 10 20 EQW\n1 1 17 21 EQW\n";
+    let asked = question(Form::Number { width: 2 }, vec![crate::own::own(text)]);
+    assert_eq!(asked.validate(), Ok(()));
+    let survey = Survey::new(6, 2, asked);
+    for (numbers, expected) in [(&[1, 3, 2][..], Some([3, 1])), (&[0, 1, 2, 2, 3], None)] {
+        let values: Vec<Value> = numbers.iter().copied().map(Value::Number).collect();
+        for (first, _) in survey.run(&survey.reports(&values)) {
+            match expected {
+                Some(values) => {
+                    assert_eq!(first.unwrap().answers, [Answer::Circuit(values.to_vec())]);
+                }
+                None => assert!(matches!(first, Err(Failed::TooLarge(_))), "{first:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn below_the_minimum_nothing_is_computed() {
     let asked = question(Form::Number { width: 3 }, vec![Statistic::Sum]);

@@ -3,3 +3,4 @@
 mod circuits;
 mod committee;
 mod noise;
+mod own;

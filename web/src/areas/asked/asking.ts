@@ -67,6 +67,8 @@ export type Answer =
   | { kind: 'sum'; sum: number }
   | { kind: 'spread'; mean: number; deviation: number }
   | { kind: 'histogram'; bins: Bin[] }
+  /** Of a circuit of the asker's own. */
+  | { kind: 'circuit'; values: number[] }
   /** What only the program can ask for, and shows. */
   | { kind: 'other' };
 
@@ -161,15 +163,17 @@ export class Asked extends Committee {
 
 /** Reads an answer of so many reports. */
 export function answerOf(answer: unknown, reports: number): Answer {
-  const { quantile, sum, variance, histogram } = record({
+  const { quantile, sum, variance, histogram, circuit } = record({
     quantile: optional(record({ thousandths: count, value: count })),
     sum: optional(integer),
     variance: optional(record({ sum: integer, squares: integer })),
     histogram: optional(list(binShape)),
+    circuit: optional(list(integer)),
   })(answer);
   if (quantile) return { kind: 'quantile', ...quantile };
   if (sum !== null) return { kind: 'sum', sum };
   if (histogram) return { kind: 'histogram', bins: histogram };
+  if (circuit) return { kind: 'circuit', values: circuit };
   if (!variance) return { kind: 'other' };
   const mean = variance.sum / Math.max(1, reports);
   const spread = variance.squares / Math.max(1, reports) - mean * mean;

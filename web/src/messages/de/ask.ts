@@ -74,6 +74,9 @@ export const de: Ask = {
       sum: 'Summe und Mittelwert',
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
       variance: 'die Varianz',
+      circuit: 'was eine eigene Formel aus jeder Antwort macht, über alle zusammengezählt',
+      circuitOfAll:
+        'was eine eigene Formel aus allen Antworten auf einmal macht; sie kann alles über deine verraten',
       other: 'ein berechneter Wert',
     },
     noise: 'Es wird Rauschen beigemischt, damit sich keine einzelne Antwort im Ergebnis zeigt.',
@@ -110,6 +113,8 @@ export const de: Ask = {
     sum: 'Summe',
     mean: 'Mittelwert',
     deviation: 'Standardabweichung',
+    circuit: (place) => `Wert ${number(place)} der Formel`,
+    quantiles: 'Wo die Antworten liegen',
     other: 'Eines der Ergebnisse zeigt nur das Programm: ostrakon stats result.',
     of: (n, out) =>
       `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,

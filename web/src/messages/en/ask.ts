@@ -74,6 +74,9 @@ export const en = {
       sum: 'the sum and the mean',
       histogram: (bins: number) => `how many are in each of ${bins} ranges`,
       variance: 'the variance',
+      circuit: 'what a formula of the asker’s own makes of each answer, added up over all',
+      circuitOfAll:
+        'what a formula of the asker’s own makes of all answers at once; it may tell anything of yours',
       other: 'a computed value',
     },
     noise: 'Noise is added, so that no single answer shows in the result.',
@@ -110,6 +113,8 @@ export const en = {
     sum: 'Sum',
     mean: 'Mean',
     deviation: 'Standard deviation',
+    circuit: (place: number) => `Value ${number(place)} of the formula`,
+    quantiles: 'Where the answers lie',
     other: 'One of the results is shown by the program only: ostrakon stats result.',
     of: (n: number, out: number) =>
       `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
