@@ -6,6 +6,9 @@
 //! of what is signed and verified, encryption, and loopback. Nothing is counted for waiting,
 //! signatures, the ledger or the disk.
 
+mod decoding;
+pub mod parts;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hint::black_box;

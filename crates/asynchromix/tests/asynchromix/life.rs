@@ -63,20 +63,43 @@ fn t_dead_servers_stop_no_epoch_that_has_stock() {
     }
 }
 
+/// t servers spoil, withhold, are as late as can be, or say two things, from the moment when there
+/// is stock: before, preparation would wait for them.
 #[test]
 fn corrupt_servers_cost_nobody_its_line() {
-    for role in [Role::Spoils, Role::Withholds, Role::Starved] {
+    for role in [Role::Spoils, Role::Withholds, Role::Starved, Role::Twins] {
         for (n, corrupt) in [(4, vec![3]), (5, vec![1]), (7, vec![0, 4])] {
             for seed in seeds(1) {
-                let mut world = World::new(n, seed);
-                // Preparation needs all of a set, so they are honest until there is stock.
-                world.stock(2);
-                for &i in &corrupt {
-                    world.roles[i] = role;
-                }
-                say_all(&mut world);
+                corrupt_from_stock_on(n, &corrupt, role, seed);
             }
         }
+    }
+}
+
+/// The same among ten, of whom three are corrupt or dead.
+#[test]
+fn three_corrupt_servers_of_ten_cost_nobody_its_line() {
+    for role in [Role::Spoils, Role::Withholds, Role::Starved, Role::Twins, Role::Dead] {
+        for seed in seeds(1) {
+            corrupt_from_stock_on(10, &[0, 4, 9], role, seed);
+        }
+    }
+}
+
+fn corrupt_from_stock_on(n: usize, corrupt: &[usize], role: Role, seed: u64) {
+    let mut world = World::new(n, seed);
+    world.stock(2);
+    for &i in corrupt {
+        world.roles[i] = role;
+        if role == Role::Twins {
+            world.turn(i);
+        }
+    }
+    say_all(&mut world);
+    if role == Role::Twins {
+        let blamed =
+            |told: &Told| matches!(told, Told::Fault(of, _) if corrupt.contains(&of.index()));
+        assert!(world.told.iter().flatten().any(blamed), "n {n}, seed {seed}: nobody noticed");
     }
 }
 
