@@ -76,18 +76,19 @@ fn corrupt_servers_cost_nobody_its_line() {
     }
 }
 
-/// The same among ten, of whom three are corrupt or dead.
+/// The same among ten, of whom three are corrupt or dead; at night in every way.
 #[test]
 fn three_corrupt_servers_of_ten_cost_nobody_its_line() {
-    for role in [Role::Spoils, Role::Withholds, Role::Starved, Role::Twins, Role::Dead] {
-        for seed in seeds(1) {
-            corrupt_from_stock_on(10, &[0, 4, 9], role, seed);
-        }
+    let all = [Role::Twins, Role::Spoils, Role::Withholds, Role::Starved, Role::Dead];
+    for &role in &all[..if nightly() { 5 } else { 1 }] {
+        corrupt_from_stock_on(10, &[0, 4, 9], role, 0);
     }
 }
 
 fn corrupt_from_stock_on(n: usize, corrupt: &[usize], role: Role, seed: u64) {
     let mut world = World::new(n, seed);
+    // Of what is said at every tick most arrives before the next one, among many servers, too.
+    world.tick_once_in = 400.max(25 * n * n);
     world.stock(2);
     for &i in corrupt {
         world.roles[i] = role;
