@@ -117,8 +117,8 @@ fn gao<F: Field>(points: &[F], values: &[F], degree: usize) -> Option<Vec<F>> {
     let dot = |row: &Vec<F>| row.iter().zip(values).fold(F::ZERO, |sum, (&c, &y)| sum + c * y);
     let (mut before, mut rest) = (vanishing(points), trimmed(rows.iter().map(dot).collect()));
     let (mut factor_before, mut factor) = (Vec::new(), vec![F::ONE]);
-    // Below half of the points and the degree's coefficients together.
-    while 2 * rest.len().saturating_sub(1) >= points.len() + degree + 1 {
+    // Its degree is half of the points and the degree's coefficients together, or more.
+    while 2 * rest.len().saturating_sub(1) > points.len() + degree {
         let (quotient, remainder) = divide(before, &rest)?;
         let next = minus_product(factor_before, &quotient, &factor);
         (before, rest) = (rest, remainder);

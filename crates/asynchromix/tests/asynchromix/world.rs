@@ -8,6 +8,7 @@ use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use ostrakon_asynchromix::message::{Message, RunId, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
+use ostrakon_asynchromix::state::KEPT;
 use ostrakon_asynchromix::visit::Ask;
 use ostrakon_asynchromix::{Disk, Key, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
@@ -494,11 +495,12 @@ impl World {
         });
     }
 
-    /// Whether every honest server has so many entries.
+    /// Whether every honest server has so many entries, and of them those that are kept.
     pub fn have(&self, entries: u64) -> bool {
+        let kept = entries.min(KEPT as u64);
         self.honest().iter().all(|i| {
             self.services[*i].as_ref().is_some_and(|service| {
-                service.state().entries >= entries && service.board().count() as u64 >= entries
+                service.state().entries >= entries && service.board().count() as u64 >= kept
             })
         })
     }
