@@ -51,7 +51,7 @@ impl Wanted {
     #[must_use]
     pub fn usual(runs: u32) -> Wanted {
         let decoding = vec![4, 7, 10, 31, 100, 301, 1000];
-        Wanted { servers: vec![4, 7, 10], decoding, values: 1 << 15, scale: 64, runs }
+        Wanted { servers: vec![4, 7, 10], decoding, values: 1 << 15, scale: 128, runs }
     }
 }
 
@@ -70,6 +70,9 @@ pub struct Part {
     pub cpu_seconds: f64,
     /// Pieces in a second on the clock.
     pub per_second: f64,
+    /// Pieces in a second of as many cores as this machine has, if it did nothing else; 0 where
+    /// the system does not tell what threads compute.
+    pub per_second_of_cores: f64,
     /// Unavoidable work on all cores.
     pub limit_seconds: f64,
     /// `seconds / limit_seconds`.
@@ -87,8 +90,19 @@ impl Part {
         let seconds = median(timed.iter().map(|(seconds, _)| *seconds).collect());
         timed.retain(|(of, _)| *of == seconds);
         let cpu_seconds = timed.first().map_or(0.0, |(_, cpu)| *cpu);
-        let (per_second, ratio) = (count as f64 / seconds, seconds / limit_seconds);
-        Part { part, servers, count, seconds, cpu_seconds, per_second, limit_seconds, ratio }
+        let cores = rayon::current_num_threads() as f64;
+        let of_cores = if cpu_seconds > 0.0 { count as f64 * cores / cpu_seconds } else { 0.0 };
+        Part {
+            part,
+            servers,
+            count,
+            seconds,
+            cpu_seconds,
+            per_second: count as f64 / seconds,
+            per_second_of_cores: of_cores,
+            limit_seconds,
+            ratio: seconds / limit_seconds,
+        }
     }
 }
 
@@ -261,18 +275,19 @@ fn prepare<R: Recipe>(
 #[must_use]
 pub fn table(parts: &[Part]) -> String {
     let mut text = format!(
-        "{:<24} {:>7} {:>9} {:>9} {:>9} {:>11} {:>9} {:>6}\n",
-        "part", "servers", "pieces", "seconds", "CPU", "pieces/s", "limit", "ratio"
+        "{:<24} {:>7} {:>9} {:>9} {:>9} {:>11} {:>11} {:>9} {:>6}\n",
+        "part", "servers", "pieces", "seconds", "CPU", "pieces/s", "by CPU", "limit", "ratio"
     );
     for p in parts {
         let row = format!(
-            "{:<24} {:>7} {:>9} {:>9.4} {:>9.4} {:>11.0} {:>9.4} {:>6.1}",
+            "{:<24} {:>7} {:>9} {:>9.4} {:>9.4} {:>11.0} {:>11.0} {:>9.4} {:>6.1}",
             p.part,
             p.servers,
             p.count,
             p.seconds,
             p.cpu_seconds,
             p.per_second,
+            p.per_second_of_cores,
             p.limit_seconds,
             p.ratio
         );

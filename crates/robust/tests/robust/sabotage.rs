@@ -170,6 +170,9 @@ fn preparing_a_shuffle_bears_every_mutation() {
     }
 }
 
+/// What all members have of a batch.
+type Stock<R> = Vec<Spent<<<R as Recipe>::Program as Program>::Output>>;
+
 /// A batch of which a step of P1's messages is changed, to the last member or to all: the stock, if
 /// it comes to be ready.
 fn against<R: Recipe>(
@@ -178,7 +181,7 @@ fn against<R: Recipe>(
     step: StepId,
     mutation: Mutation,
     seed: u64,
-) -> Option<(World, Vec<Spent<<R::Program as Program>::Output>>)> {
+) -> Option<(World, Stock<R>)> {
     let mut world = World::new(n, t, seed);
     let draw = world.tape.next_u64();
     let to = draw.is_multiple_of(2).then_some(PartyId(n as u8 - 1));
@@ -200,7 +203,7 @@ fn sweep<R: Recipe>(
     committee: (usize, usize),
     recipe: &R,
     base: u64,
-    mut check: impl FnMut(&mut World, Vec<Spent<<R::Program as Program>::Output>>),
+    mut check: impl FnMut(&mut World, Stock<R>),
 ) {
     let mut honest = World::new(committee.0, committee.1, 0);
     let _ = honest.prepare(recipe);
