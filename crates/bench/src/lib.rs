@@ -16,6 +16,7 @@ pub mod measurement;
 mod memory;
 pub mod party;
 mod phase;
+mod processor;
 mod room;
 pub mod shuffle;
 pub mod stats;

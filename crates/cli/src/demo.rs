@@ -59,9 +59,10 @@ pub struct Broadcast {
     /// With --engine asynchromix: how many servers, from 4 on; 4 bear one that is dead or lies.
     #[arg(long, value_name = "N")]
     servers: Option<usize>,
-    /// With --engine asynchromix: kills this server, from 0 on, in the middle of the first epoch.
-    #[arg(long, value_name = "SERVER")]
-    kill: Option<usize>,
+    /// With --engine asynchromix: kills these servers, from 0 on, in the middle of the first epoch:
+    /// one of 4 to 6, up to two of 7 to 9, up to three of 10 and 11.
+    #[arg(long, value_name = "SERVER,…", value_delimiter = ',')]
+    kill: Vec<usize>,
     /// Seconds of an epoch; chosen by the number of lines unless given.
     #[arg(long)]
     seconds: Option<u32>,
@@ -128,7 +129,7 @@ pub async fn run(command: Command) -> Result<()> {
         DemoEngine::Clarion => EngineArg::Clarion,
     };
     ensure!(
-        options.servers.is_none() && options.kill.is_none(),
+        options.servers.is_none() && options.kill.is_empty(),
         "--servers and --kill are for --engine asynchromix; the other engines have three servers, \
          which all must be there"
     );

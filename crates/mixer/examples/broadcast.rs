@@ -1,5 +1,5 @@
-//! Servers as processes, one of them killed in the middle of an epoch, and a complete board:
-//! `cargo run -p ostrakon-mixer --example broadcast -- SERVERS [KILLED]`.
+//! Servers as processes, some of them killed in the middle of an epoch, and a complete board:
+//! `cargo run -p ostrakon-mixer --example broadcast -- SERVERS [KILLED …]`.
 
 use anyhow::{Result, ensure};
 use ostrakon_mixer::demo::{self, Options};
@@ -14,7 +14,9 @@ fn main() -> Result<()> {
     let program = Program { path: std::env::current_exe()?, arguments: vec!["server".into()] };
     let options = Options {
         servers: number(0)?.unwrap_or(4),
-        kill: number(1)?,
+        kill: (1..arguments.len())
+            .filter_map(|i| number(i).transpose())
+            .collect::<Result<_, _>>()?,
         lines: (0..10).map(|i| format!("line {i}").into_bytes()).collect(),
         ticks: None,
     };

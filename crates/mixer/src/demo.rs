@@ -1,7 +1,7 @@
-//! A demonstration: every line of a list is said by a participant of its own, while a server is
+//! A demonstration: every line of a list is said by a participant of its own, while servers are
 //! killed in the middle of the epoch.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,8 +33,8 @@ const FOUNDING: Duration = Duration::from_secs(300);
 pub struct Options {
     /// How many servers.
     pub servers: usize,
-    /// Who is killed in the middle of the first epoch.
-    pub kill: Option<usize>,
+    /// Who is killed in the middle of the first epoch: as many as may be corrupt, or fewer.
+    pub kill: Vec<usize>,
     /// What is said.
     pub lines: Vec<Vec<u8>>,
     /// Ticks of an epoch; by the number of lines unless given.
@@ -70,10 +70,10 @@ pub struct Shown {
     pub stocked: f64,
     /// From the first participant until the last line was on the board.
     pub seconds: f64,
-    /// When a server was killed, since the first participant, and what happened just then.
-    pub killed: Option<(usize, f64, &'static str)>,
-    /// Seconds that the server which was killed took, started again from its disk, to have the
-    /// board.
+    /// When servers were killed, since the first participant, and what happened just then.
+    pub killed: Option<(f64, &'static str)>,
+    /// Seconds that the servers which were killed took, started again from their disks, until all
+    /// of them had the board.
     pub returned: Option<f64>,
     /// By epoch.
     pub times: BTreeMap<u64, Times>,
@@ -117,16 +117,22 @@ impl Options {
     fn plan(&self) -> Result<Plan> {
         ensure!(!self.lines.is_empty(), "there is nothing to say");
         let servers = self.servers;
-        if let Some(kill) = self.kill {
-            ensure!(kill < servers, "there is no server {kill}; they are 0 to {}", servers - 1);
+        let bears = corrupt(servers)?;
+        for kill in &self.kill {
+            ensure!(*kill < servers, "there is no server {kill}; they are 0 to {}", servers - 1);
         }
+        let killed: BTreeSet<usize> = self.kill.iter().copied().collect();
+        ensure!(
+            killed.len() == self.kill.len() && killed.len() <= bears,
+            "{servers} servers bear {bears} that are dead, each named once"
+        );
         let participants = self.lines.len().max(FEWEST);
         // Homes give out no more than their quota, and one of them may be dead.
         let rows = (participants + participants / 2 + servers).next_power_of_two();
         let payload = self.lines.iter().map(Vec::len).max().unwrap_or(0).max(8);
         let usual = TICKS + u32::try_from(participants / LINES_A_TICK)?;
         let ticks = self.ticks.unwrap_or(usual);
-        Ok(Plan { servers, corrupt: corrupt(servers)?, rows, payload, minimum: MINIMUM, ticks })
+        Ok(Plan { servers, corrupt: bears, rows, payload, minimum: MINIMUM, ticks })
     }
 }
 
@@ -155,25 +161,31 @@ pub async fn run(
     report("participants say the lines");
     let mut show = Show::new(&site, options, founded, stocked)?;
     show.say(&mut site, options).await?;
-    if let Some((server, ..)) = show.shown.killed {
-        report("the server that was killed is started again, and catches up");
-        show.shown.returned = Some(returned(&mut site, server, show.shown.board.len())?);
+    if show.shown.killed.is_some() {
+        report("who was killed is started again, and catches up");
+        show.shown.returned = Some(returned(&mut site, &options.kill, show.shown.board.len())?);
     }
     Ok(show.shown)
 }
 
-/// Starts a server that was killed with its disk, and waits until it has the board.
-fn returned(site: &mut Site, server: usize, entries: usize) -> Result<f64> {
+/// Starts servers that were killed with their disks, and waits until all of them have the board.
+fn returned(site: &mut Site, servers: &[usize], entries: usize) -> Result<f64> {
     let begun = site.elapsed();
-    site.restart(server)?;
+    for &server in servers {
+        site.restart(server)?;
+    }
+    let mut lacking: Vec<usize> = servers.to_vec();
     let until = begun + RETURN;
     while let Some(heard) = site.hear(until.saturating_sub(site.elapsed())) {
         let has = |epoch: u64| usize::try_from(epoch).is_ok_and(|epoch| epoch + 1 >= entries);
-        if heard.server == server && matches!(heard.note, Note::Published(epoch) if has(epoch)) {
+        if matches!(heard.note, Note::Published(epoch) if has(epoch)) {
+            lacking.retain(|server| *server != heard.server);
+        }
+        if lacking.is_empty() {
             return Ok((heard.at - begun).as_secs_f64());
         }
     }
-    bail!("server {server} was started again and has no board after {RETURN:?}")
+    bail!("servers {lacking:?} were started again and have no board after {RETURN:?}")
 }
 
 /// The demonstration under way.
@@ -253,10 +265,10 @@ impl Show {
                 }
                 Note::Mixing(epoch) => {
                     first(&mut times.entry(epoch).or_default().mixing);
-                    if let Some(kill) = options.kill.filter(|_| self.shown.killed.is_none()) {
-                        site.kill(kill)?;
+                    if !options.kill.is_empty() && self.shown.killed.is_none() {
+                        options.kill.iter().try_for_each(|kill| site.kill(*kill))?;
                         let when = self.since(site.elapsed());
-                        self.shown.killed = Some((kill, when, "the shuffle had begun"));
+                        self.shown.killed = Some((when, "the shuffle had begun"));
                     }
                 }
                 Note::Mixed(epoch, _) => first(&mut times.entry(epoch).or_default().mixed),

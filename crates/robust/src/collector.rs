@@ -98,16 +98,9 @@ impl Collector {
             return None;
         }
         self.tried = here.len();
-        let degree = committee.corrupt();
-        let points: Vec<Fp2> = here.iter().map(|&i| committee.point(i).into()).collect();
-        let combinations = fingerprints(&self.some(&here), rng);
-        let agree: Vec<usize> = if fits(&points, &combinations, degree) {
-            here.clone()
-        } else {
-            let errors = (here.len() - committee.agreeing()).min(degree);
-            let places = agreeing(&points, &combinations, degree, errors)?;
-            places.into_iter().map(|place| here[place]).collect()
-        };
+        let points: Vec<Fp> = here.iter().map(|&i| committee.point(i)).collect();
+        let places = who_agrees(&points, &self.some(&here), committee.corrupt(), rng)?;
+        let agree: Vec<usize> = places.into_iter().map(|place| here[place]).collect();
         let liars: Vec<usize> = here.into_iter().filter(|i| !agree.contains(i)).collect();
         liars.iter().for_each(|&liar| self.slots[liar] = Slot::Excluded);
         Some(Agreement { agree, liars })
@@ -152,6 +145,27 @@ impl Collector {
         let vectors = self.some(base);
         coefficients(&points).iter().map(|row| combine(row, &vectors)).collect()
     }
+}
+
+/// The places of 2t + 1 or more vectors that lie on polynomials of degree t, of 2t + 1 or more that
+/// are here; `None` if more must come. The check is private: a wrong vector is taken for a right
+/// one with probability p^-2.
+///
+/// # Panics
+/// If there are fewer vectors, or two of one point.
+pub fn who_agrees(
+    points: &[Fp],
+    vectors: &[&[Fp]],
+    corrupt: usize,
+    rng: &mut impl Rng,
+) -> Option<Vec<usize>> {
+    let points: Vec<Fp2> = points.iter().map(|&point| point.into()).collect();
+    let combinations = fingerprints(vectors, rng);
+    if fits(&points, &combinations, corrupt) {
+        return Some((0..points.len()).collect());
+    }
+    let errors = (points.len() - 2 * corrupt - 1).min(corrupt);
+    agreeing(&points, &combinations, corrupt, errors)
 }
 
 /// One random combination in F_p² of each vector's elements, the same for all vectors.

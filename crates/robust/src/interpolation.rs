@@ -3,17 +3,52 @@
 
 use ostrakon_field::{Field, batch_inverse};
 
+/// For each point the inverse of the product of its differences from all others.
+fn weights<F: Field>(points: &[F]) -> Vec<F> {
+    let product = |i: usize| {
+        let others = points.iter().enumerate().filter(|(j, _)| *j != i);
+        others.fold(F::ONE, |product, (_, &x)| product * (points[i] - x))
+    };
+    batch_inverse(&(0..points.len()).map(product).collect::<Vec<F>>())
+}
+
+/// Lagrange's factors, given the points' weights: each is the product of a weight and of all
+/// differences from `at` but one, so of those before and of those after.
+fn factors<F: Field>(points: &[F], weights: &[F], at: F) -> Vec<F> {
+    let mut before = F::ONE;
+    let mut factors: Vec<F> = Vec::with_capacity(points.len());
+    for (&x, &weight) in points.iter().zip(weights) {
+        factors.push(weight * before);
+        before = before * (at - x);
+    }
+    let mut after = F::ONE;
+    for (factor, &x) in factors.iter_mut().zip(points).rev() {
+        *factor = *factor * after;
+        after = after * (at - x);
+    }
+    factors
+}
+
 /// The factors by which values at `points` make up the value at `at` of the polynomial of degree
 /// below their number (Lagrange).
 ///
 /// # Panics
 /// If two points are the same.
 pub fn lagrange<F: Field>(points: &[F], at: F) -> Vec<F> {
-    let others = |i: usize| points.iter().enumerate().filter(move |(j, _)| *j != i);
-    let product = |i: usize, from: F| others(i).fold(F::ONE, |p, (_, &x)| p * (from - x));
-    let denominators: Vec<F> = (0..points.len()).map(|i| product(i, points[i])).collect();
-    let inverses = batch_inverse(&denominators);
-    (0..points.len()).map(|i| product(i, at) * inverses[i]).collect()
+    factors(points, &weights(points), at)
+}
+
+/// The polynomial of lead one that vanishes at all points, lowest power first.
+fn vanishing<F: Field>(points: &[F]) -> Vec<F> {
+    let mut f = vec![F::ONE];
+    for &point in points {
+        f.push(F::ZERO);
+        for place in (1..f.len()).rev() {
+            f[place] = f[place - 1] - point * f[place];
+        }
+        f[0] = -(point * f[0]);
+    }
+    f
 }
 
 /// For each coefficient of the polynomial through values at `points`, the factors of the values:
@@ -24,21 +59,13 @@ pub fn lagrange<F: Field>(points: &[F], at: F) -> Vec<F> {
 pub fn coefficients<F: Field>(points: &[F]) -> Vec<Vec<F>> {
     let count = points.len();
     let mut matrix = vec![vec![F::ZERO; count]; count];
-    for (i, &point) in points.iter().enumerate() {
-        // The i-th Lagrange polynomial, multiplied out.
-        let mut basis = vec![F::ONE];
-        let mut scale = F::ONE;
-        for &other in points.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, x)| x) {
-            basis.push(F::ZERO);
-            for place in (1..basis.len()).rev() {
-                basis[place] = basis[place - 1] - other * basis[place];
-            }
-            basis[0] = -(other * basis[0]);
-            scale = scale * (point - other);
-        }
-        let scale = scale.inverse().expect("points are distinct");
-        for (row, c) in matrix.iter_mut().zip(basis) {
-            row[i] = c * scale;
+    let all = vanishing(points);
+    for (i, (&point, weight)) in points.iter().zip(weights(points)).enumerate() {
+        // What vanishes at all points but one, by Horner's division.
+        let mut rest = F::ZERO;
+        for place in (0..count).rev() {
+            rest = all[place + 1] + point * rest;
+            matrix[place][i] = rest * weight;
         }
     }
     matrix
@@ -55,14 +82,15 @@ fn evaluate<F: Field>(f: &[F], x: F) -> F {
 pub fn fits<F: Field>(points: &[F], values: &[F], degree: usize) -> bool {
     assert!(points.len() > degree + 1, "a degree is checked by more points than determine it");
     let (base, rest) = points.split_at(degree + 1);
+    let weights = weights(base);
     rest.iter().zip(&values[degree + 1..]).all(|(&x, &value)| {
-        let weights = lagrange(base, x);
-        weights.iter().zip(values).fold(F::ZERO, |sum, (&w, &v)| sum + w * v) == value
+        let factors = factors(base, &weights, x);
+        factors.iter().zip(values).fold(F::ZERO, |sum, (&w, &v)| sum + w * v) == value
     })
 }
 
 /// The places of values that lie on one polynomial of at most `degree`, if all but at most `errors`
-/// do (Berlekamp and Welch).
+/// do: what Berlekamp and Welch look for, found as Gao does, by Euclid's algorithm.
 ///
 /// # Panics
 /// If so many wrong values could not be told from right ones: there must be `degree` + 1 +
@@ -75,68 +103,62 @@ pub fn agreeing<F: Field>(
 ) -> Option<Vec<usize>> {
     let count = points.len();
     assert!(count > degree + 2 * errors, "right values determine the polynomial");
-    let f = welch(points, values, degree, errors)?;
+    let f = gao(points, values, degree)?;
     let agree: Vec<usize> = (0..count).filter(|&i| evaluate(&f, points[i]) == values[i]).collect();
     (agree.len() + errors >= count).then_some(agree)
 }
 
-/// Q(x) = y·E(x) at all points with E monic of degree `errors` and Q of degree at most `degree` +
-/// `errors`: E vanishes where values are wrong, and Q / E is the polynomial.
-fn welch<F: Field>(points: &[F], values: &[F], degree: usize, errors: usize) -> Option<Vec<F>> {
-    let unknowns = degree + 1 + 2 * errors;
-    let rows = points.iter().zip(values).map(|(&x, &y)| {
-        let powers: Vec<F> = std::iter::successors(Some(F::ONE), |&power| Some(power * x))
-            .take(degree + errors + 1)
-            .collect();
-        let locator = powers[..errors].iter().map(|&power| -(y * power));
-        let right = y * powers[errors];
-        powers.iter().copied().chain(locator).chain([right]).collect::<Vec<F>>()
-    });
-    let solution = solve(rows.collect(), unknowns)?;
-    let (numerator, locator) = solution.split_at(degree + errors + 1);
-    let mut rest = numerator.to_vec();
-    let mut quotient = vec![F::ZERO; degree + 1];
-    for place in (0..=degree).rev() {
-        let lead = rest[place + errors];
-        quotient[place] = lead;
-        for (a, &b) in rest[place..].iter_mut().zip(locator) {
-            *a = *a - lead * b;
-        }
+/// The polynomial of at most `degree` on which all values lie but at most half of those beyond
+/// `degree` + 1, if there is one. Where E vanishes at the places of what is wrong, E·f equals E·g of
+/// the values' own polynomial g, but for a multiple of what vanishes at all points: so E and E·f
+/// are met on Euclid's way from these two, at the first remainder of so low a degree.
+fn gao<F: Field>(points: &[F], values: &[F], degree: usize) -> Option<Vec<F>> {
+    let rows = coefficients(points);
+    let dot = |row: &Vec<F>| row.iter().zip(values).fold(F::ZERO, |sum, (&c, &y)| sum + c * y);
+    let (mut before, mut rest) = (vanishing(points), trimmed(rows.iter().map(dot).collect()));
+    let (mut factor_before, mut factor) = (Vec::new(), vec![F::ONE]);
+    // Its degree is half of the points and the degree's coefficients together, or more.
+    while 2 * rest.len().saturating_sub(1) > points.len() + degree {
+        let (quotient, remainder) = divide(before, &rest)?;
+        let next = minus_product(factor_before, &quotient, &factor);
+        (before, rest) = (rest, remainder);
+        (factor_before, factor) = (factor, next);
     }
-    rest[..errors].iter().all(|&c| c == F::ZERO).then_some(quotient)
+    let (f, remainder) = divide(rest, &factor)?;
+    (remainder.is_empty() && f.len() <= degree + 1).then_some(f)
 }
 
-/// A solution of linear equations, given as rows of coefficients and right side; `None` if there is
-/// none. Unknowns that the equations leave open are zero.
-fn solve<F: Field>(mut rows: Vec<Vec<F>>, unknowns: usize) -> Option<Vec<F>> {
-    let mut pivots = Vec::new();
-    for column in 0..unknowns {
-        let done = pivots.len();
-        let Some(found) = (done..rows.len()).find(|&row| rows[row][column] != F::ZERO) else {
-            continue;
-        };
-        rows.swap(done, found);
-        let inverse = rows[done][column].inverse()?;
-        rows[done].iter_mut().for_each(|value| *value = *value * inverse);
-        let pivot = rows[done].clone();
-        for row in rows.iter_mut().enumerate().filter(|(i, _)| *i != done).map(|(_, row)| row) {
-            let factor = row[column];
-            if factor != F::ZERO {
-                for (value, &p) in row.iter_mut().zip(&pivot) {
-                    *value = *value - factor * p;
-                }
-            }
+fn trimmed<F: Field>(mut f: Vec<F>) -> Vec<F> {
+    while f.last() == Some(&F::ZERO) {
+        f.pop();
+    }
+    f
+}
+
+/// Quotient and remainder; `None` where the divisor is zero.
+fn divide<F: Field>(mut f: Vec<F>, divisor: &[F]) -> Option<(Vec<F>, Vec<F>)> {
+    let lead = divisor.last()?.inverse()?;
+    let mut quotient = vec![F::ZERO; (f.len() + 1).saturating_sub(divisor.len())];
+    for place in (0..quotient.len()).rev() {
+        let times = f[place + divisor.len() - 1] * lead;
+        quotient[place] = times;
+        for (a, &b) in f[place..].iter_mut().zip(divisor) {
+            *a = *a - times * b;
         }
-        pivots.push(column);
     }
-    if rows[pivots.len()..].iter().any(|row| row[unknowns] != F::ZERO) {
-        return None;
+    f.truncate(divisor.len() - 1);
+    Some((quotient, trimmed(f)))
+}
+
+/// f − g·h.
+fn minus_product<F: Field>(mut f: Vec<F>, g: &[F], h: &[F]) -> Vec<F> {
+    f.resize(f.len().max(g.len() + h.len() - 1), F::ZERO);
+    for (place, &factor) in g.iter().enumerate() {
+        for (a, &b) in f[place..].iter_mut().zip(h) {
+            *a = *a - factor * b;
+        }
     }
-    let mut solution = vec![F::ZERO; unknowns];
-    for (row, column) in pivots.into_iter().enumerate() {
-        solution[column] = rows[row][unknowns];
-    }
-    Some(solution)
+    trimmed(f)
 }
 
 #[cfg(test)]

@@ -38,5 +38,6 @@ pub mod rotation;
 mod tape;
 pub mod vectors;
 
+pub use collector::who_agrees;
 pub use committee::Committee;
 pub use tape::Tape;

@@ -8,6 +8,7 @@ mod judge;
 pub mod proof;
 pub mod recipes;
 mod record;
+mod roots;
 mod shuffle_stock;
 pub mod switches;
 

@@ -161,6 +161,47 @@ fn bad_dealer_is_named_by_all_and_the_next_attempt_is_fresh() {
     }
 }
 
+/// One bad dealer makes nobody give away a key that is ever used again: what its victim shows opens
+/// the shares that it got in this attempt, and none that it gets in the next one.
+#[test]
+fn bad_dealer_keeps_keys() {
+    let mut shown = std::collections::BTreeSet::new();
+    let mut world = World::new(4, 0);
+    world.run(|from, _, message| match message.body {
+        Body::Open(mut opening) if from == 1 => {
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        Body::Complain(complaint) => {
+            shown.insert((from, complaint.key));
+            Some(message)
+        }
+        _ => Some(message),
+    });
+    let [(2, key)] = shown.into_iter().collect::<Vec<_>>()[..] else {
+        panic!("the victim alone shows one key");
+    };
+    assert_ne!(key, digest("dkg test", &[2]).0, "not its identity");
+    let key = Scalar::from_canonical_bytes(key).unwrap();
+    let opened = |world: &World, attempt: u32| {
+        let opens = |dealer: &usize| {
+            let said = DkgMessage::decode(&world.machines[*dealer].said()[1]).unwrap();
+            let Body::Open(opening) = said.body else { panic!("the second message opens") };
+            let context = context(attempt);
+            let points = opening.dealing.check(id(*dealer), &context, 2).unwrap();
+            let share = &opening.shares[2];
+            share.open(id(*dealer), (id(2), &key), &context, &points).is_some()
+        };
+        (0..4).filter(opens).count()
+    };
+    // As they were sealed, the bad one too: it was spoilt on its way.
+    assert_eq!(opened(&world, 0), 4);
+    let mut next = World::new(4, 1);
+    next.run(|_, _, message| Some(message));
+    assert!(next.finished.iter().all(Option::is_some));
+    assert_eq!(opened(&next, 1), 0);
+}
+
 /// Two servers that are told of different thresholds, or of other servers, are in no attempt
 /// together.
 #[test]

@@ -88,16 +88,17 @@ pub fn id(index: usize) -> PartyId {
     PartyId(u8::try_from(index).unwrap())
 }
 
-fn kind(message: &Message) -> &'static str {
-    match message {
-        Message::Block(_) => "block",
-        Message::Vote(_) => "vote",
-        Message::Certificate(_) => "certificate",
-        Message::Item(..) => "item",
-        Message::Status(_) => "status",
-        Message::Checkpoint(_) => "checkpoint",
-        Message::Hello(_) | Message::Welcome(_) => "start",
-        Message::Ask(_) | Message::Answer(_) | Message::Petition(_) => "readmission",
+/// What a message is, by its first byte: most of them need not be decoded to be carried.
+fn kind(bytes: &[u8]) -> &'static str {
+    match bytes[0] {
+        0 => "block",
+        1 => "vote",
+        2 => "certificate",
+        3 => "item",
+        4 => "status",
+        5 => "checkpoint",
+        6 | 7 => "start",
+        _ => "readmission",
     }
 }
 
@@ -204,8 +205,7 @@ impl World {
     /// Puts a message on its way; a corrupt server's as its role has it.
     fn post(&mut self, from: PartyId, twin: usize, to: PartyId, bytes: Arc<[u8]>) {
         let role = self.machines[from.index()].role;
-        let message = Message::decode(&bytes, &self.params).unwrap();
-        *self.sent.entry(kind(&message)).or_default() += 1;
+        *self.sent.entry(kind(&bytes)).or_default() += 1;
         match role {
             Role::Twins if !self.machines[from.index()].hears[to.index()][twin] => {}
             Role::Withholds if self.draw.once_in(3) => {}
@@ -352,6 +352,12 @@ impl World {
     /// Delivers everything in a drawn order, with what it leads to, up to `limit` messages.
     pub fn deliver_all(&mut self, limit: usize) {
         for _ in 0..limit {
+            let first = self.pool.len().min(64);
+            if first > 0 && self.cut.is_empty() {
+                let at = self.draw.below(first);
+                self.deliver(at);
+                continue;
+            }
             let open: Vec<_> = (0..self.pool.len())
                 .filter(|at| !self.is_cut(self.pool[*at].0, self.pool[*at].1))
                 .take(64)

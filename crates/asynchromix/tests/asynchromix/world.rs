@@ -8,8 +8,9 @@ use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use ostrakon_asynchromix::message::{Message, RunId, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
+use ostrakon_asynchromix::state::KEPT;
 use ostrakon_asynchromix::visit::Ask;
-use ostrakon_asynchromix::{Disk, Participant, Room, Shape};
+use ostrakon_asynchromix::{Disk, Key, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_party::{PartyId, SessionId};
@@ -29,6 +30,9 @@ pub enum Role {
     Withholds,
     /// What it says and hears arrives when nothing else moves.
     Starved,
+    /// It lives twice under one key, and each peer hears one of the two: other words in the same
+    /// places. The second life gives wrong shares ([`World::turn`]).
+    Twins,
 }
 
 /// Where a message goes.
@@ -48,6 +52,8 @@ pub struct World {
     pub params: Params,
     pub services: Vec<Option<Service<TestKeys>>>,
     pub disks: Vec<Disk>,
+    /// The second lives of those who have one, and their disks.
+    twins: Vec<Option<(Service<TestKeys>, Disk)>>,
     pub roles: Vec<Role>,
     pub participants: Vec<Participant>,
     pub news: Vec<Vec<News>>,
@@ -76,6 +82,13 @@ pub const SHAPE: Shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 12 };
 
 pub fn signing(i: usize) -> SigningKey {
     SigningKey::from_seed(&digest("test identity", &[i as u8]).0)
+}
+
+/// Every share is another one: the low byte of each element after the name.
+pub fn spoil_stock(disk: &mut Disk) {
+    for (_, bytes) in disk.0.iter_mut().filter(|(key, _)| matches!(key, Key::Stock(_))) {
+        (32..bytes.len()).step_by(8).for_each(|at| bytes[at] ^= 1);
+    }
 }
 
 pub fn room(n: usize, shape: Shape) -> Arc<Room> {
@@ -109,6 +122,7 @@ impl World {
             params,
             services: (0..n).map(|_| None).collect(),
             disks: vec![Disk::default(); n],
+            twins: (0..n).map(|_| None).collect(),
             roles: vec![Role::Honest; n],
             participants: Vec::new(),
             news: Vec::new(),
@@ -167,6 +181,43 @@ impl World {
         self.carry_out(i, effects);
     }
 
+    /// Has a server live twice from now on, from its disk; the second time with other shares.
+    pub fn turn(&mut self, i: usize) {
+        let mut disk = self.disks[i].clone();
+        spoil_stock(&mut disk);
+        let parts = self.parts(i);
+        let (twin, effects) = Service::restore(parts, &disk);
+        self.twins[i] = Some((twin, disk));
+        self.kill(i);
+        self.restart(i);
+        self.roles[i] = Role::Twins;
+        self.second_life(i, effects);
+    }
+
+    /// Carries out what a server does in its second life.
+    fn second_life(&mut self, i: usize, effects: Effects) {
+        let Some((_, disk)) = &mut self.twins[i] else { return };
+        effects.writes.into_iter().for_each(|write| disk.apply(write));
+        for (to, bytes) in effects.sends {
+            if self.hears(i, to.index(), 1) {
+                self.pool.push((End::Server(i), End::Server(to.index()), bytes));
+            }
+        }
+        for (client, message) in effects.replies {
+            if let Some(at) = self.participants.iter().position(|p| p.key() == client) {
+                self.pool.push((End::Server(i), End::Client(at), message.encode().into()));
+            }
+        }
+    }
+
+    /// Whether a peer hears a server in this life. Both are taken for the server that they were
+    /// until they take part.
+    fn hears(&self, of: usize, peer: usize, life: usize) -> bool {
+        let twin = self.twins[of].as_ref().map(|(twin, _)| twin);
+        let parted = [self.services[of].as_ref(), twin].iter().flatten().all(|s| s.runs());
+        !parted || (peer + usize::from(peer > of)) % 2 == life
+    }
+
     /// Adds a participant that says something, or a cover.
     pub fn join(&mut self, message: Option<&str>) -> usize {
         let secret = self.draw.secret();
@@ -222,6 +273,10 @@ impl World {
         if starved(from) || starved(to) {
             return self.late.push((from, to, bytes));
         }
+        match (role, to) {
+            (Role::Twins, End::Server(peer)) if !self.hears(sender, peer, 0) => return,
+            _ => {}
+        }
         match role {
             Role::Withholds if self.draw.once_in(3) => {}
             Role::Spoils if self.draw.once_in(3) => {
@@ -248,9 +303,14 @@ impl World {
     }
 
     pub fn event(&mut self, i: usize, event: Event<'_>) {
-        if self.roles[i] != Role::Dead
-            && let Some(service) = &mut self.services[i]
-        {
+        if self.roles[i] == Role::Dead {
+            return;
+        }
+        if let Some((twin, _)) = &mut self.twins[i] {
+            let effects = twin.handle(event);
+            self.second_life(i, effects);
+        }
+        if let Some(service) = &mut self.services[i] {
             let effects = service.handle(event);
             self.carry_out(i, effects);
         }
@@ -435,11 +495,12 @@ impl World {
         });
     }
 
-    /// Whether every honest server has so many entries.
+    /// Whether every honest server has so many entries, and of them those that are kept.
     pub fn have(&self, entries: u64) -> bool {
+        let kept = entries.min(KEPT as u64);
         self.honest().iter().all(|i| {
             self.services[*i].as_ref().is_some_and(|service| {
-                service.state().entries >= entries && service.board().count() as u64 >= entries
+                service.state().entries >= entries && service.board().count() as u64 >= kept
             })
         })
     }

@@ -73,6 +73,10 @@ pub struct AsynchromixOptions {
     /// How often to measure; medians are reported.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// In place of an epoch: rates of every ingredient of stock among 4, 7 and 10 servers, and of
+    /// decoding among up to 1,000.
+    #[arg(long, conflicts_with_all = ["rows", "payload", "servers", "participants"])]
+    parts: bool,
     /// Prints the measurements as a JSON list.
     #[arg(long)]
     json: bool,
@@ -297,7 +301,14 @@ pub fn run(command: &Command) -> Result<()> {
             return show(json, &measured, graph::table);
         }
         Command::Asynchromix(options) => {
-            let AsynchromixOptions { rows, payload, servers, participants, runs, json } = *options;
+            let AsynchromixOptions { rows, payload, servers, participants, runs, parts, json } =
+                *options;
+            if parts {
+                let wanted = asynchromix::parts::Wanted::usual(runs);
+                let measured = asynchromix::parts::run(&wanted, report)?;
+                bar.finish_and_clear();
+                return show(json, &measured, asynchromix::parts::table);
+            }
             let wanted = asynchromix::Options { rows, payload, servers, participants, runs };
             let runtime = tokio::runtime::Runtime::new()?;
             let measured = runtime.block_on(asynchromix::run(wanted, &mixer()?, report))?;

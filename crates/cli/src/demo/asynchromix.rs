@@ -1,4 +1,4 @@
-//! `ostrakon demo broadcast --engine asynchromix`: servers without a clock, one of which may be
+//! `ostrakon demo broadcast --engine asynchromix`: servers without a clock, some of which may be
 //! killed in the middle of an epoch.
 
 use std::time::Duration;
@@ -24,8 +24,8 @@ struct Summary<'a> {
     founded: f64,
     stocked: f64,
     seconds: f64,
-    killed: Option<Killed>,
-    /// Seconds until the server that was killed, started again, had the board.
+    killed: Option<Killed<'a>>,
+    /// Seconds until the servers that were killed, started again, had the board.
     returned: Option<f64>,
     epochs: Vec<Epoch>,
     faults: usize,
@@ -33,8 +33,8 @@ struct Summary<'a> {
 }
 
 #[derive(Serialize)]
-struct Killed {
-    server: usize,
+struct Killed<'a> {
+    servers: &'a [usize],
     /// Since the first participant.
     seconds: f64,
     when: &'static str,
@@ -56,7 +56,7 @@ pub async fn run(options: &Broadcast, lines: Vec<Vec<u8>>) -> Result<()> {
     ensure!(lines.len() <= MOST, "{} lines; {MOST} are the most with this engine", lines.len());
     let servers = options.servers.unwrap_or(SERVERS);
     let ticks = options.seconds.map(|seconds| seconds.saturating_mul(20));
-    let wanted = Options { servers, kill: options.kill, lines, ticks };
+    let wanted = Options { servers, kill: options.kill.clone(), lines, ticks };
     let directory = tempfile::Builder::new().prefix("ostrakon-demo-").tempdir()?;
     let spinner = output::spinner("servers start");
     let program = bench::mixer()?;
@@ -76,15 +76,16 @@ pub async fn run(options: &Broadcast, lines: Vec<Vec<u8>>) -> Result<()> {
     if !shown.is_complete(&wanted.lines) {
         return Err(failure::unproven("the board is not what was said"));
     }
-    if options.json { json(&shown, servers) } else { print(&shown, servers) }
+    if options.json { json(&shown, &wanted) } else { print(&shown, &wanted) }
 }
 
-fn json(shown: &Shown, servers: usize) -> Result<()> {
-    let killed = shown.killed.map(|(server, seconds, when)| Killed { server, seconds, when });
+fn json(shown: &Shown, wanted: &Options) -> Result<()> {
+    let servers = &wanted.kill;
+    let killed = shown.killed.map(|(seconds, when)| Killed { servers, seconds, when });
     let epochs = shown.times.iter().map(|(number, times)| Epoch { number: *number, times: *times });
     output::json(&Summary {
         messages: shown.messages().map(|message| MessageJson::of(message)).collect(),
-        servers,
+        servers: wanted.servers,
         founded: shown.founded,
         stocked: shown.stocked,
         seconds: shown.seconds,
@@ -96,7 +97,8 @@ fn json(shown: &Shown, servers: usize) -> Result<()> {
     })
 }
 
-fn print(shown: &Shown, servers: usize) -> Result<()> {
+fn print(shown: &Shown, wanted: &Options) -> Result<()> {
+    let servers = wanted.servers;
     shown.messages().try_for_each(|message| output::message(message))?;
     eprintln!(
         "{servers} servers founded the room in {:.1} s and had the first epoch prepared after {:.1} s",
@@ -108,12 +110,11 @@ fn print(shown: &Shown, servers: usize) -> Result<()> {
             times.rows, times.closed, times.sealed, times.mixed, times.published
         );
     }
-    if let Some((server, seconds, when)) = shown.killed {
-        eprintln!("server {server} was killed after {seconds:.2} s, when {when}");
+    if let Some((seconds, when)) = shown.killed {
+        let killed: Vec<String> = wanted.kill.iter().map(ToString::to_string).collect();
+        eprintln!("killed after {seconds:.2} s, when {when}: {}", killed.join(", "));
         if let Some(seconds) = shown.returned {
-            eprintln!(
-                "started again from its disk it was where the others are after {seconds:.2} s"
-            );
+            eprintln!("started again from disk, where the others are after {seconds:.2} s");
         }
     }
     for (server, party, what) in &shown.faults {

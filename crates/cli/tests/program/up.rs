@@ -284,3 +284,22 @@ async fn operation(up: &Up, client: &Client) {
     assert_eq!(servers["you"], 2);
     assert!(up.links[0].ends_with(servers["digest"].as_str().unwrap()));
 }
+
+/// A newcomer starts a room without a clock and says a first message alone; then a server is
+/// stopped with its sockets open, and the next message is said and read through another one.
+#[test]
+fn a_first_message_alone_comes_out_of_four_servers_without_a_clock() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    let more = ["--engine", "asynchromix", "--servers", "4"];
+    let up = Up::start_of(4, "/#/mix/", &site, free_base_port(), &more);
+    let first = json(&["say", &up.links[0], "alone", "--json"]).remove(0);
+    assert_eq!(first["messages"], 1);
+    let servers = up.servers();
+    assert_eq!(servers.len(), 4);
+    signal("STOP", servers[3]);
+    json(&["say", &up.links[1], "still here", "--json"]);
+    assert_eq!(said(&up.links[2]), ["alone", "still here"]);
+    signal("CONT", servers[3]);
+    up.stop();
+}

@@ -105,8 +105,9 @@ async fn a_server_that_speaks_garbage_costs_nobody_its_line() {
     assert_eq!(devices.read(), said);
 }
 
-/// A server that was honest until there was stock, with the state that it had then.
-async fn turned(will: Will, seed: u8) -> World {
+/// A server that was honest until there was stock, with the state that it had then; how often it
+/// contradicted itself.
+async fn turned(will: Will, seed: u8) -> (World, usize) {
     let mut world = World::new(4);
     stocked(&world).await;
     let said = lines("turned", 7);
@@ -120,22 +121,22 @@ async fn turned(will: Will, seed: u8) -> World {
     let more = lines("more", 7);
     let mut devices = Devices::saying(&world, &more, seed + 1);
     devices.until(&world, "more", Devices::all_said).await;
-    drop(turncoat);
-    world
+    (world, turncoat.contradictions())
 }
 
 #[tokio::test]
 async fn a_server_that_says_two_things_costs_nobody_its_line() {
-    let world = turned(Will::Equivocates, 60).await;
+    let (world, contradictions) = turned(Will::Equivocates, 60).await;
+    assert!(contradictions > 100, "it said {contradictions} other things");
+    // Whether anybody notices depends on who is faster: three are enough for everything. That it is
+    // noticed when it is looked at is tested in virtual time.
     let faults = world.faults.lock().unwrap();
     assert!(faults.iter().all(|(_, of, _)| *of == id(1)), "{faults:?}");
-    let proven = ["two blocks in one place", "two votes in one place", "wrong shares"];
-    assert!(faults.iter().any(|(_, _, what)| proven.contains(what)), "{faults:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_is_always_late_costs_nobody_its_line() {
-    let world = turned(Will::Delays, 70).await;
+    let (world, _) = turned(Will::Delays, 70).await;
     assert!(world.faults.lock().unwrap().is_empty(), "to be late is no fault");
 }
 

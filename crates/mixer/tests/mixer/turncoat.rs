@@ -1,6 +1,7 @@
 //! A corrupt server: real keys, disk, links and state machine, and another will.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use ostrakon_asynchromix::service::{Effects, Event, Service};
@@ -28,6 +29,7 @@ pub enum Will {
 /// A server that has turned. It ends when this is dropped.
 pub struct Turncoat {
     _task: JoinSet<()>,
+    contradicted: Arc<AtomicUsize>,
 }
 
 struct Inside {
@@ -38,6 +40,8 @@ struct Inside {
     world: Names,
     said: u64,
     late: JoinSet<()>,
+    /// What the second life has said since the two have parted.
+    contradicted: Arc<AtomicUsize>,
 }
 
 /// Whom it talks to.
@@ -66,7 +70,9 @@ impl Turncoat {
             world: Names { me, keys },
             said: 0,
             late: JoinSet::new(),
+            contradicted: Arc::default(),
         };
+        let contradicted = Arc::clone(&inside.contradicted);
         for life in 0..count {
             let mut disk = disk.clone();
             if life > 0 {
@@ -80,7 +86,12 @@ impl Turncoat {
         }
         let mut task = JoinSet::new();
         task.spawn(inside.run());
-        Turncoat { _task: task }
+        Turncoat { _task: task, contradicted }
+    }
+
+    /// How much it has said that its other life did not say to others.
+    pub fn contradictions(&self) -> usize {
+        self.contradicted.load(Relaxed)
     }
 }
 
@@ -126,6 +137,7 @@ impl Inside {
                 Will::Equivocates => {
                     let others = to.index() + usize::from(to.index() > self.world.me);
                     if !parted || others % 2 == life {
+                        self.contradicted.fetch_add(usize::from(parted && life == 1), Relaxed);
                         self.links.send(&key, bytes);
                     }
                 }

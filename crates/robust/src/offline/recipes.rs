@@ -7,6 +7,7 @@ use ostrakon_field::{Fp, batch_inverse};
 use zeroize::Zeroize;
 
 use super::Recipe;
+use super::roots::Roots;
 use crate::committee::Committee;
 use crate::opening::Mode;
 use crate::phase::Phase;
@@ -164,10 +165,8 @@ impl Program for TriplesProgram {
 /// The shares of random bits, given those of random values and their opened squares: b = (a/√a² +
 /// 1)/2, where every member takes the same root. `None` if a value is zero.
 pub(crate) fn bits_of(values: &[Fp], squares: &[Fp]) -> Option<Vec<Fp>> {
-    let roots: Option<Vec<Fp>> = squares
-        .iter()
-        .map(|square| square.sqrt_vartime().filter(|root| *root != Fp::ZERO))
-        .collect();
+    let roots = Roots::new();
+    let roots: Option<Vec<Fp>> = squares.iter().map(|&square| roots.of(square)).collect();
     let half = Fp::new(2).inverse().expect("p is odd");
     let inverses = batch_inverse(&roots?);
     Some(values.iter().zip(inverses).map(|(&a, root)| (a * root + Fp::ONE) * half).collect())

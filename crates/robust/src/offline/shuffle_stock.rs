@@ -458,6 +458,33 @@ mod tests {
     use super::*;
     use ostrakon_party::PartyId;
 
+    /// What a dealer deals beside its matrices: a seed of F_p² for each wire, both halves of it
+    /// random. With a half of zero an opened wire shows entries (`seed_in_base_field` of the proof).
+    #[test]
+    fn dealt_seeds_are_of_the_extension() {
+        let committee = Arc::new(Committee::new(&[0, 1, 2, 3].map(PartyId), 1).unwrap());
+        let shape = Shuffle::new(&committee, 16, 3, vec![4, 4], vec![0, 1]).unwrap();
+        let mut tape = Tape::new(&ostrakon_crypto::Secret::new([3; 32]));
+        let mut program = shape.program(&committee, 0);
+        assert!(matches!(program.next(Given::Nothing, &mut tape), Turn::Draw));
+        let Some(Phase::Random { singles, doubles }) = program.phases().into_iter().next() else {
+            panic!("it begins with random sharings");
+        };
+        let drawn = |blocks: usize| vec![Fp::ONE; 2 * blocks];
+        let (singles, doubles) = (drawn(singles), drawn(doubles));
+        let given = Given::Random { singles, wide: doubles.clone(), doubles };
+        let Turn::Deal(Some(secrets)) = program.next(given, &mut tape) else {
+            panic!("a dealer deals");
+        };
+        let seeds = &secrets[shape.entries()..];
+        assert_eq!(seeds.len(), 2 * shape.cut().wires());
+        let distinct: std::collections::BTreeSet<u64> = seeds.iter().map(|s| s.value()).collect();
+        assert!(
+            distinct.len() == seeds.len()
+                && distinct.iter().all(|seed| *seed > u64::from(u32::MAX))
+        );
+    }
+
     /// A beacon that draws with replacement may name a corrupt member twice.
     #[test]
     fn dealers_are_t_plus_1_different_members() {

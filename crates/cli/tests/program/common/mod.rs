@@ -84,21 +84,32 @@ pub struct Up {
 }
 
 impl Up {
-    /// Starts the servers and waits for the links.
+    /// Starts the three servers and waits for the links.
     pub fn start(directory: &Path, base_port: u16, more: &[&str]) -> Self {
+        Self::start_of(3, "/#/room/", directory, base_port, more)
+    }
+
+    /// Starts so many servers and waits for a link of each, which `mark` is in.
+    pub fn start_of(
+        servers: usize,
+        mark: &str,
+        directory: &Path,
+        base_port: u16,
+        more: &[&str],
+    ) -> Self {
         let port = base_port.to_string();
         let directory = directory.to_str().expect("temporary paths are text");
         let mut command = ostrakon(&["up", "--data-dir", directory, "--base-port", &port]);
         let mut child =
             command.args(more).stdout(Stdio::piped()).spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let is_link = |line: &String| line.contains("/#/room/");
-        let links = lines.map(|line| line.expect("text")).filter(is_link).take(3);
+        let is_link = |line: &String| line.contains(mark);
+        let links = lines.map(|line| line.expect("text")).filter(is_link).take(servers);
         let links: Vec<_> = links.map(|line| line.trim().to_owned()).collect();
         assert_eq!(
             links.len(),
-            3,
-            "`up` ended without printing three links; its logs are in {directory}"
+            servers,
+            "`up` ended without printing a link of each; its logs are in {directory}"
         );
         Self { child, links }
     }

@@ -17,7 +17,7 @@ fn board_is_complete_although_a_server_is_killed() {
     let mut expected = said.to_vec();
     expected.sort_unstable();
     assert_eq!(messages, expected);
-    assert_eq!(result["killed"]["server"], 2);
+    assert_eq!(result["killed"]["servers"], serde_json::json!([2]));
     assert!(result["returned"].as_f64().unwrap() > 0.0, "it came back from its disk");
     let epochs = result["epochs"].as_array().unwrap();
     let first = &epochs[0];
@@ -37,5 +37,9 @@ fn servers_that_cannot_be_are_named() {
     assert!(demo(&["--engine", "asynchromix", "--servers", "3"]).contains("from 4 to 11"));
     let killed = demo(&["--engine", "asynchromix", "--servers", "4", "--kill", "4"]);
     assert!(killed.contains("they are 0 to 3"));
+    for two in ["1,2", "1,1"] {
+        let killed = demo(&["--engine", "asynchromix", "--servers", "4", "--kill", two]);
+        assert!(killed.contains("bear 1 that are dead"), "{killed}");
+    }
     assert!(demo(&["--kill", "1"]).contains("--engine asynchromix"));
 }
