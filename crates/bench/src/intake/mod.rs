@@ -28,6 +28,7 @@ use load::{Epoch, Latencies, Lines};
 use machine::Most;
 use participant::{Participant, Room};
 use report::{Memory, Percentiles};
+pub(crate) use machine::processor_time;
 pub use report::{Report, table};
 
 /// Bytes of payload of a row.
