@@ -77,9 +77,9 @@ pub fn table(measurements: &[Measurement]) -> String {
             m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
         );
         let processor = format!("  processor time of all servers: {:.2} s", m.cpu_seconds);
-        let after = m.after_seal_seconds.map_or(String::new(), |seconds| {
-            format!("; from the sealed list on: {seconds:.4} s")
-        });
+        let after = m
+            .after_seal_seconds
+            .map_or(String::new(), |seconds| format!("; from the sealed list on: {seconds:.4} s"));
         writeln!(text, "{row}\n{processor}{after}\n{}", parts_in_words(&m.limit_parts))
             .expect("text can be written to");
         if let Some(Published { what, seconds, peak_rss }) = m.published {

@@ -77,11 +77,7 @@ pub fn compress_stream(c: &[u64], stream: &Prg, rows: usize) -> Vec<u64> {
 
 /// ⟨c, T⟩ for a table of which `fill` makes the rows from the one named on. The table is never in
 /// memory as a whole.
-pub fn compress_blocks(
-    c: &[u64],
-    rows: usize,
-    fill: impl Fn(usize, &mut [u8]) + Sync,
-) -> Vec<u64> {
+pub fn compress_blocks(c: &[u64], rows: usize, fill: impl Fn(usize, &mut [u8]) + Sync) -> Vec<u64> {
     let width = c.len() * WORD;
     let mut words = vec![0; rows];
     let room = || zeroed_table(BLOCK.min(rows) * width);

@@ -122,7 +122,9 @@ fn sweep(corrupt: PartyId) {
         assert!(reached.aborted > 5, "only {} aborts", reached.aborted);
         assert!(reached.opened > 40, "only {} boards", reached.opened);
         let Reached { convicted, aborted, opened } = reached;
-        println!("{corrupt}, seed {seed}: {convicted} convicted, {aborted} aborted, {opened} boards");
+        println!(
+            "{corrupt}, seed {seed}: {convicted} convicted, {aborted} aborted, {opened} boards"
+        );
     }
 }
 

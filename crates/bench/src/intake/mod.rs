@@ -26,9 +26,9 @@ use crate::party::secret;
 use http::{Connection, Request};
 use load::{Epoch, Latencies, Lines};
 use machine::Most;
+pub(crate) use machine::processor_time;
 use participant::{Participant, Room};
 use report::{Memory, Percentiles};
-pub(crate) use machine::processor_time;
 pub use report::{Report, table};
 
 /// Bytes of payload of a row.
