@@ -128,8 +128,8 @@ fn lines_are_alike(away: Option<usize>, shown: Shown) {
     for client in (0..CLIENTS).filter(|client| away != Some(*client)) {
         assert_eq!(lines[client], lines[5], "client {client} is told from one who does nothing");
     }
-    for talker in 0..4 {
-        assert_eq!(world.heard(talker ^ 1), said[talker], "what {talker} said");
+    for (talker, said) in said.iter().enumerate() {
+        assert_eq!(world.heard(talker ^ 1), *said, "what {talker} said");
     }
     assert!(world.events[4].is_empty() && world.events[5].is_empty());
 }
