@@ -244,6 +244,8 @@ impl Reader {
             seconds,
             limit_seconds: limit,
             ratio: seconds / limit,
+            cpu_seconds: seconds,
+            after_seal_seconds: None,
             rounds: 0,
             bytes_sent: Vec::new(),
             formula_bytes: 0,

@@ -110,6 +110,10 @@ pub struct Report {
     pub rounds: u32,
     /// The most memory that was resident while the command was carried out.
     pub peak_rss: u64,
+    /// Milliseconds of processor time that the command took.
+    pub cpu_ms: u64,
+    /// Of a mix: microseconds from its beginning until the list was sealed here.
+    pub sealed_us: u64,
     /// What the parties must agree on, if the command has such a result.
     pub result: String,
 }
@@ -147,11 +151,23 @@ impl Answers {
         self.reports.iter().map(|report| report.rounds).max().unwrap_or(0)
     }
 
+    /// Seconds of processor time of all parties together.
+    pub fn cpu_seconds(&self) -> f64 {
+        self.reports.iter().map(|report| report.cpu_ms).sum::<u64>() as f64 / 1e3
+    }
+
+    /// Seconds after the last party had sealed the list.
+    pub fn after_seal(&self) -> f64 {
+        let sealed = self.reports.iter().map(|report| report.sealed_us).max().unwrap_or(0);
+        self.seconds - sealed as f64 / 1e6
+    }
+
     /// This command and the one before it, of the same run, as one.
     pub fn after(&self, before: &Answers) -> Answers {
         let mut reports = self.reports.clone();
         for (report, earlier) in reports.iter_mut().zip(&before.reports) {
             report.peak_rss = report.peak_rss.max(earlier.peak_rss);
+            report.cpu_ms += earlier.cpu_ms;
         }
         Answers { seconds: self.seconds + before.seconds, reports }
     }

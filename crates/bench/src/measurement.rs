@@ -21,6 +21,12 @@ pub struct Measurement {
     pub limit_seconds: f64,
     /// `seconds / limit_seconds`.
     pub ratio: f64,
+    /// Processor time of all servers together, which depends less on what else the machine does: to
+    /// a hundredth of a second for each, median over the runs.
+    pub cpu_seconds: f64,
+    /// Of `seconds`, those after all servers had sealed the list of an epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_seal_seconds: Option<f64>,
     /// The longest chain of messages each of which caused the next.
     pub rounds: u32,
     /// Bytes of message bodies that each party sent.
@@ -70,7 +76,11 @@ pub fn table(measurements: &[Measurement]) -> String {
             "{:<17} {:>9} {:>6} {:>9.4} {:>9.4} {:>6.2} {:>7} {:>12} {:>10}",
             m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
         );
-        writeln!(text, "{row}\n{}", parts_in_words(&m.limit_parts))
+        let processor = format!("  processor time of all servers: {:.2} s", m.cpu_seconds);
+        let after = m
+            .after_seal_seconds
+            .map_or(String::new(), |seconds| format!("; from the sealed list on: {seconds:.4} s"));
+        writeln!(text, "{row}\n{processor}{after}\n{}", parts_in_words(&m.limit_parts))
             .expect("text can be written to");
         if let Some(Published { what, seconds, peak_rss }) = m.published {
             let memory = peak_rss.map_or(String::new(), |peak| format!(", {} MiB", peak >> 20));

@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::control::{Command, Reply, Report};
+use crate::intake::processor_time;
 use crate::memory;
 use crate::room::Room;
 
@@ -44,6 +45,8 @@ pub fn run() -> Result<()> {
     answer(&Reply::Done(Report::default()))?;
     while let Some(command) = next()? {
         memory::reset_peak();
+        let processor = || processor_time(std::process::id());
+        let begun = processor();
         let mut reply = match command {
             Command::PrepareEpoch(epoch) => {
                 let (room, seeds) = Room::prepare(&runtime, &server.party, &server.keys, epoch)?;
@@ -54,6 +57,7 @@ pub fn run() -> Result<()> {
         };
         if let Reply::Done(report) = &mut reply {
             report.peak_rss = memory::peak();
+            report.cpu_ms = ((processor() - begun) * 1e3) as u64;
         }
         answer(&reply)?;
     }
@@ -247,9 +251,9 @@ impl Server {
             }
             Command::MixOnly => {
                 let room = self.room()?;
-                room.mix(runtime)?;
+                let sealed_us = room.mix(runtime)?;
                 let instance = room.instance();
-                Ok(self.report(instance, String::new()))
+                Ok(Report { sealed_us, ..self.report(instance, String::new()) })
             }
             Command::OpenEpoch => {
                 let room = self.room()?;
@@ -276,8 +280,8 @@ impl Server {
         Report {
             bytes: meter.bytes_sent(instance),
             rounds: meter.rounds(instance),
-            peak_rss: 0,
             result,
+            ..Report::default()
         }
     }
 

@@ -14,6 +14,8 @@ pub struct Phase {
     cost: Cost,
     limit: fn(&Work) -> Parts,
     seconds: Vec<f64>,
+    cpu_seconds: Vec<f64>,
+    after_seal: Vec<f64>,
     rounds: u32,
     bytes: Vec<u64>,
     peak_rss: Vec<u64>,
@@ -27,6 +29,8 @@ impl Phase {
             cost,
             limit,
             seconds: Vec::new(),
+            cpu_seconds: Vec::new(),
+            after_seal: Vec::new(),
             rounds: 0,
             bytes: Vec::new(),
             peak_rss: vec![0; 3],
@@ -40,6 +44,10 @@ impl Phase {
     /// If the parties sent other amounts than the formula says.
     pub fn note(&mut self, answers: &Answers, before: Option<&Answers>) -> Result<()> {
         self.seconds.push(answers.seconds);
+        self.cpu_seconds.push(answers.cpu_seconds());
+        if answers.reports.iter().any(|report| report.sealed_us > 0) {
+            self.after_seal.push(answers.after_seal());
+        }
         self.rounds = answers.rounds() - before.map_or(0, Answers::rounds);
         let earlier = |party: usize| before.map_or(0, |before| before.reports[party].bytes);
         self.bytes = (0..3).map(|party| answers.reports[party].bytes - earlier(party)).collect();
@@ -66,6 +74,8 @@ impl Phase {
             seconds,
             limit_seconds,
             ratio: seconds / limit_seconds,
+            cpu_seconds: median(self.cpu_seconds),
+            after_seal_seconds: (!self.after_seal.is_empty()).then(|| median(self.after_seal)),
             rounds: self.rounds,
             bytes_sent: self.bytes,
             formula_bytes: self.cost.table + self.cost.constant,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use ostrakon_additive::three::messages as clarion;
@@ -44,15 +46,21 @@ pub struct Room {
     mixed: Option<Box<dyn Mixed>>,
 }
 
-struct MemoryJournal(Memory);
+struct MemoryJournal {
+    marks: Memory,
+    begun: Instant,
+    /// Microseconds until the list was sealed.
+    sealed: AtomicU64,
+}
 
 impl Journal for MemoryJournal {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.0.keep(name, value)
+        self.marks.keep(name, value)
     }
 
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.0.keep(name, value)
+        self.sealed.store(self.begun.elapsed().as_micros() as u64, Relaxed);
+        self.marks.keep(name, value)
     }
 }
 
@@ -167,14 +175,17 @@ impl Room {
         })
     }
 
-    /// Seals and shuffles, up to the certified table.
-    pub fn mix(&mut self, runtime: &Runtime) -> Result<()> {
+    /// Seals and shuffles, up to the certified table. Returns after how many microseconds the list
+    /// was sealed.
+    #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
+    pub fn mix(&mut self, runtime: &Runtime) -> Result<u64> {
         let batch = self.batch.take().context("the batch is spent")?;
         let slots = std::mem::take(&mut self.slots);
-        let journal = Arc::new(MemoryJournal(Memory::default()));
-        let mixing = batch.mix(self.context.clone(), slots, journal);
+        let (marks, sealed) = Default::default();
+        let journal = Arc::new(MemoryJournal { marks, begun: Instant::now(), sealed });
+        let mixing = batch.mix(self.context.clone(), slots, journal.clone());
         self.mixed = Some(runtime.block_on(mixing)?);
-        Ok(())
+        Ok(journal.sealed.load(Relaxed))
     }
 
     /// Opens the epoch and signs the board's entry. Returns the entry's digest and the number of

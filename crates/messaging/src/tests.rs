@@ -4,6 +4,7 @@ mod attacks;
 mod callers;
 mod copies;
 mod crowd;
+mod fetching;
 mod traffic;
 
 use ostrakon_broadcast::RoomId;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use futures::future::join;
-use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
+use ostrakon_crypto::{Digest, Signature, VerifyingKey, hash};
 use ostrakon_party::{PartyId, Received, SignedHeader, Step, wire};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -102,12 +102,17 @@ pub type Agreed<'a, M> = (Vec<(u32, Digest)>, Vec<Cow<'a, M>>);
 
 /// The digest of a list of accepted slots: what the servers vote for.
 pub fn digest(slots: &[(u32, Digest)]) -> Digest {
-    let mut transcript = Transcript::new("ostrakon/v1/threeparty/sealed slots");
-    transcript.number(slots.len() as u64);
+    hash::digest("ostrakon/v1/threeparty/sealed slots", &list(slots.iter().copied()))
+}
+
+/// Slots and digests one after another.
+fn list(slots: impl ExactSizeIterator<Item = (u32, Digest)>) -> Vec<u8> {
+    let mut body = Vec::with_capacity(slots.len() * LIST_ENTRY);
     for (slot, digest) in slots {
-        transcript.number(u64::from(*slot)).field(&digest.0);
+        body.extend_from_slice(&slot.to_le_bytes());
+        body.extend_from_slice(&digest.0);
     }
-    transcript.finish()
+    body
 }
 
 /// Accepted slots that one can be sure of whichever single server is corrupt: all but those of the
@@ -132,18 +137,23 @@ impl<'a, M> Own<'a, M> {
     }
 }
 
+/// The entry of a slot in what is left of a list. Slots are asked for in ascending order.
+fn ascending<'a, T>(rest: &mut &'a [T], slot: u32, of: impl Fn(&T) -> u32) -> Option<&'a T> {
+    while let Some((first, after)) = rest.split_first() {
+        if of(first) >= slot {
+            return (of(first) == slot).then_some(first);
+        }
+        *rest = after;
+    }
+    None
+}
+
 /// Finds the digests that a list has for slots that are asked for in ascending order.
 struct Reader<'a>(&'a [(u32, Digest)]);
 
 impl<'a> Reader<'a> {
     fn digest(&mut self, slot: u32) -> Option<&'a Digest> {
-        while let Some(((first, digest), rest)) = self.0.split_first() {
-            if *first >= slot {
-                return (*first == slot).then_some(digest);
-            }
-            self.0 = rest;
-        }
-        None
+        ascending(&mut self.0, slot, |(slot, _)| *slot).map(|(_, digest)| digest)
     }
 }
 
@@ -163,11 +173,7 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
 ) -> Result<Agreed<'a, M>, Unsealed<P::Fault>> {
     let owned: BTreeMap<u32, &Slot<M>> = slots.iter().map(|slot| (slot.slot, slot)).collect();
     let own = digests(scope, &owned);
-    let mut body = Vec::with_capacity(own.0.len() * LIST_ENTRY);
-    for (slot, digest, _) in &own.0 {
-        body.extend_from_slice(&slot.to_le_bytes());
-        body.extend_from_slice(&digest.0);
-    }
+    let body = list(own.0.iter().map(|(slot, digest, _)| (*slot, *digest)));
     let listed = run.broadcast(steps::SUBMISSION_LIST, body).await?;
     let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
     let conflicts = conflicting(&lists);
@@ -225,6 +231,9 @@ fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
 
 /// Slots for which two servers list different digests.
 fn conflicting(lists: &Lists) -> Vec<u32> {
+    if lists[0] == lists[1] && lists[0] == lists[2] {
+        return Vec::new();
+    }
     let mut all: Vec<u32> = lists.iter().flatten().map(|(slot, _)| *slot).collect();
     all.sort();
     all.dedup();
@@ -282,6 +291,7 @@ fn accept<M>(
     conflicts: &[u32],
     valid: &BTreeMap<u32, Vec<Digest>>,
 ) -> Vec<(u32, Digest)> {
+    let distinct = owners_differ(owned);
     let mut owners = HashSet::new();
     let mut readers = readers(lists);
     let accepted = |(slot, known): (&u32, &&Slot<M>)| {
@@ -289,9 +299,18 @@ fn accept<M>(
         let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
         let sole = conflicts.binary_search(slot).is_err()
             || valid.get(slot).is_some_and(|v| v[..] == [twice]);
-        (sole && owners.insert(known.owner)).then_some((*slot, twice))
+        (sole && (distinct || owners.insert(known.owner))).then_some((*slot, twice))
     };
     owned.iter().filter_map(accepted).collect()
+}
+
+/// Whether each slot is certainly another one's, by the first bytes of keys.
+fn owners_differ<M>(owned: &BTreeMap<u32, &Slot<M>>) -> bool {
+    use rayon::prelude::*;
+    let first = |slot: &&Slot<M>| u64::from_le_bytes(slot.owner.0[..8].try_into().expect("8"));
+    let mut keys: Vec<u64> = owned.values().map(first).collect();
+    keys.par_sort_unstable();
+    keys.is_sorted_by(|one, next| one < next)
 }
 
 /// The accepted submissions, in order; those that this server lacks come from the two that have
@@ -356,9 +375,10 @@ async fn gather<'a, P: Protocol, M: Sealable>(
         // over, not reported.
         (forwarded, _) = run.receive_from_either(run.peers(), steps::FORWARD, accept).await;
     }
+    let mut rest = &own.0[..];
     accepted
         .iter()
-        .map(|(slot, digest)| match own.get(*slot) {
+        .map(|(slot, digest)| match ascending(&mut rest, *slot, |(slot, ..)| *slot) {
             Some((_, mine, submission)) if mine == digest => Cow::Borrowed(*submission),
             _ => Cow::Owned(forwarded.remove(slot).expect("a usable forward has every one")),
         })

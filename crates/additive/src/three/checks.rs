@@ -8,7 +8,7 @@ use futures::future::{join, try_join, try_join3};
 use ostrakon_party::{Body, Received};
 use ostrakon_threeparty::Statement;
 
-use super::columns::{add, compress, compress_stream, permute, write};
+use super::columns::{add, compress, compress_stream, permute, read, unpermute, write};
 use super::epoch::Halt;
 use super::fault::{Abort, Contradiction};
 use super::keys::Purpose;
@@ -39,7 +39,7 @@ pub struct Checks<'a> {
     /// The run.
     pub run: &'a Run,
     /// Shapes and keys.
-    pub mixing: &'a Mixing<'a>,
+    pub mixing: &'a Mixing,
     /// The participants' pads.
     pub pads: &'a Pads<'a>,
     /// The tables.
@@ -71,7 +71,7 @@ impl Checks<'_> {
             let [f, g] = self.confirmed(FG).await?;
             let z2 = self.made.message(Kind::Z2);
             let stands = add(compress(&self.c[0], self.mixing.table(z2)), &self.mixing.column(z2));
-            self.judge(Kind::Z2, stands == add(permute(&pi12, &f), &g))
+            self.judge(Kind::Z2, stands == add(permute(pi12, &f), &g))
         };
         let answer = async {
             let [a] = self.confirmed(A).await?;
@@ -91,17 +91,16 @@ impl Checks<'_> {
     async fn as_p2(&self) -> Result<(), Halt> {
         let pi2 = self.mixing.permutation(Purpose::Pi2);
         self.say(A, &[&self.a()]);
-        let s23 = compress(&self.c[0], &self.pads.table(K23, self.mixing.width));
-        let [f, g] = self.fg(&s23);
-        self.vouch(FG, &[&f, &g]);
+        let a = self.compressed(0, Purpose::A);
+        self.vouch(FG, &self.fg(&self.s23_in_z2(&a), &a).each_ref().map(Vec::as_slice));
         let l = self.l();
         self.vouch(L, &[&l]);
         let delta = self.made.message(Kind::Delta);
-        self.vouch(M, &[&self.m(&pi2, &l, self.mixing.table(delta))]);
+        self.vouch(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
         let answer = async {
             let [u] = self.confirmed(U).await?;
             let y = add(compress(&self.c[1], &self.made.inner), &u);
-            let y = add(permute(&self.mixing.permutation(Purpose::Pi12), &y), &self.z2_of_p2());
+            let y = add(permute(self.mixing.permutation(Purpose::Pi12), &y), &self.z2_of_p2());
             self.say(YZ, &[&add(y, &self.mixing.own(Purpose::H)), &self.z_of_z1()]);
             Ok(())
         };
@@ -109,7 +108,7 @@ impl Checks<'_> {
             let [b, b_prime] = self.confirmed(B).await?;
             let stands =
                 add(compress(&self.c[2], self.mixing.table(delta)), &self.mixing.column(delta));
-            self.judge(Kind::Delta, stands == add(permute(&pi2, &b), &b_prime))
+            self.judge(Kind::Delta, stands == add(permute(pi2, &b), &b_prime))
         };
         try_join(answer, delta).await.map(|_| ())
     }
@@ -117,8 +116,8 @@ impl Checks<'_> {
     async fn as_p3(&self) -> Result<(), Halt> {
         let (pi1, pi2) =
             (self.mixing.permutation(Purpose::Pi1), self.mixing.permutation(Purpose::Pi2));
-        let s23 = compress(&self.c[0], &self.pads.table(K23, self.mixing.width));
-        let [f, g] = self.fg(&s23);
+        let s23 = self.pads.compressed(K23, &self.c[0]);
+        let [f, g] = self.fg(&s23, &self.compressed(0, Purpose::A));
         self.say(FG, &[&f, &g]);
         self.say(U, &[&self.u()]);
         let a = self.a();
@@ -128,28 +127,32 @@ impl Checks<'_> {
         let answer = async {
             let [l] = self.confirmed(L).await?;
             let delta = self.made.message(Kind::Delta);
-            self.say(M, &[&self.m(&pi2, &l, self.mixing.table(delta))]);
+            self.say(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
             Ok(())
         };
         let z1 = async {
             let [y, z] = self.confirmed(YZ).await?;
             let a_prime = self.compressed(1, Purpose::APrime);
-            let right = add(add(permute(&pi1, &y), &a_prime), &self.mixing.own(Purpose::GPrime));
+            let right = add(add(permute(pi1, &y), &a_prime), &self.mixing.own(Purpose::GPrime));
             self.judge(Kind::Z1, z == right)
         };
         try_join(answer, z1).await.map(|_| ())
     }
 
-    /// F = ⟨c1, s23⟩ + q, G = ⟨c1, a⟩ + g.
-    fn fg(&self, s23: &[u64]) -> [Vec<u64>; 2] {
-        let f = add(self.mixing.own(Purpose::Q), s23);
-        [f, add(self.compressed(0, Purpose::A), &self.mixing.own(Purpose::G))]
+    /// F = ⟨c1, s23⟩ + q, G = ⟨c1, a⟩ + g, of the compressed tables.
+    fn fg(&self, s23: &[u64], a: &[u64]) -> [Vec<u64>; 2] {
+        [add(self.mixing.own(Purpose::Q), s23), add(self.mixing.own(Purpose::G), a)]
+    }
+
+    /// P2's ⟨c1, s23⟩, out of its own z2 = π12(s23) + a: that is less than making the pads again.
+    fn s23_in_z2(&self, a: &[u64]) -> Vec<u64> {
+        let z2 = compress(&self.c[0], self.mixing.table(self.made.message(Kind::Z2)));
+        unpermute(self.mixing.permutation(Purpose::Pi12), &add(z2, a))
     }
 
     /// U = ⟨c2, s13⟩ + q′.
     fn u(&self) -> Vec<u64> {
-        let s13 = self.pads.table(K13, self.mixing.width);
-        add(compress(&self.c[1], &s13), &self.mixing.own(Purpose::QPrime))
+        add(self.pads.compressed(K13, &self.c[1]), &self.mixing.own(Purpose::QPrime))
     }
 
     /// P2's ⟨c2, z2⟩.
@@ -170,7 +173,7 @@ impl Checks<'_> {
 
     /// B = π1(A) + ⟨c3, a′⟩ + g″, B′ = ⟨c3, b⟩ + b^q.
     fn b(&self, a: &[u64]) -> [Vec<u64>; 2] {
-        let b = permute(&self.mixing.permutation(Purpose::Pi1), a);
+        let b = permute(self.mixing.permutation(Purpose::Pi1), a);
         let b = add(b, &self.compressed(2, Purpose::APrime));
         let b_prime = self.compressed(2, Purpose::B);
         [
@@ -229,9 +232,8 @@ impl Checks<'_> {
         if words.body.len() != COLUMNS * self.mixing.rows * WORD {
             return Err(Halt::Stop(Abort::Words(route.kind)));
         }
-        let all = super::columns::read(&words.body);
-        let mut columns = all.chunks_exact(self.mixing.rows);
-        Ok(std::array::from_fn(|_| columns.next().expect("the length is right").to_vec()))
+        let mut columns = words.body.chunks_exact(self.mixing.rows * WORD).map(read);
+        Ok(std::array::from_fn(|_| columns.next().expect("the length is right")))
     }
 }
 

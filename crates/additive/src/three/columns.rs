@@ -2,12 +2,13 @@
 
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::{Prg, linear_rows, zeroed_table};
+use rayon::prelude::*;
 
 use super::keys::{EpochKeys, Purpose};
 use crate::params::WORD;
 
 /// Rows that are expanded at a time: what does not fit the caches is not worth keeping.
-const BLOCK: usize = 1 << 12;
+pub const BLOCK: usize = 1 << 11;
 
 /// Little-endian words of a column's bytes, of which there is a whole number.
 pub fn read(bytes: &[u8]) -> Vec<u64> {
@@ -17,7 +18,21 @@ pub fn read(bytes: &[u8]) -> Vec<u64> {
 
 /// The bytes of columns, one after another.
 pub fn write(columns: &[&[u64]]) -> Vec<u8> {
-    columns.iter().flat_map(|column| column.iter()).flat_map(|word| word.to_le_bytes()).collect()
+    let mut bytes = zeroed_table(columns.iter().map(|column| column.len() * WORD).sum());
+    let mut rest = &mut bytes[..];
+    for column in columns {
+        let (own, after) = rest.split_at_mut(column.len() * WORD);
+        write_to(own, column);
+        rest = after;
+    }
+    bytes
+}
+
+/// Writes a column to bytes of its length.
+pub fn write_to(bytes: &mut [u8], column: &[u64]) {
+    assert_eq!(bytes.len(), column.len() * WORD, "as many bytes as the column's words have");
+    let (words, _) = bytes.as_chunks_mut::<WORD>();
+    words.iter_mut().zip(column).for_each(|(to, word)| *to = word.to_le_bytes());
 }
 
 /// A column of a pair.
@@ -39,6 +54,13 @@ pub fn permute(index: &[u32], column: &[u64]) -> Vec<u64> {
     index.iter().map(|from| column[*from as usize]).collect()
 }
 
+/// The inverse of [`permute`]: word `index[i]` is word i.
+pub fn unpermute(index: &[u32], column: &[u64]) -> Vec<u64> {
+    let mut words = vec![0; column.len()];
+    index.iter().zip(column).for_each(|(to, word)| words[*to as usize] = *word);
+    words
+}
+
 /// ⟨c, T⟩ for a table.
 pub fn compress(c: &[u64], table: &[u8]) -> Vec<u64> {
     let width = c.len() * WORD;
@@ -50,13 +72,20 @@ pub fn compress(c: &[u64], table: &[u8]) -> Vec<u64> {
 /// ⟨c, T⟩ for a table that is a stream.
 pub fn compress_stream(c: &[u64], stream: &Prg, rows: usize) -> Vec<u64> {
     let width = c.len() * WORD;
+    compress_blocks(c, rows, |first, block| stream.fill_at((first * width) as u64, block))
+}
+
+/// ⟨c, T⟩ for a table of which `fill` makes the rows from the one named on. The table is never in
+/// memory as a whole.
+pub fn compress_blocks(c: &[u64], rows: usize, fill: impl Fn(usize, &mut [u8]) + Sync) -> Vec<u64> {
+    let width = c.len() * WORD;
     let mut words = vec![0; rows];
-    let mut block = zeroed_table(BLOCK.min(rows) * width);
-    for (i, words) in words.chunks_mut(BLOCK).enumerate() {
+    let room = || zeroed_table(BLOCK.min(rows) * width);
+    words.par_chunks_mut(BLOCK).enumerate().for_each_init(room, |block, (i, words)| {
         let block = &mut block[..words.len() * width];
-        stream.fill_at((i * BLOCK * width) as u64, block);
+        fill(i * BLOCK, block);
         linear_rows(c, block, width, words);
-    }
+    });
     words
 }
 
@@ -90,5 +119,7 @@ mod tests {
         let (a, b) = ([1, u64::MAX], [3, 4]);
         assert_eq!(read(&write(&[&a, &b])), [1, u64::MAX, 3, 4]);
         assert_eq!(add(permute(&[1, 0], &a), &b), [u64::MAX ^ 3, 1 ^ 4]);
+        let index = [2, 0, 1];
+        assert_eq!(unpermute(&index, &permute(&index, &[7, 8, 9])), [7, 8, 9]);
     }
 }

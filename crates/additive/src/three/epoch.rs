@@ -10,6 +10,7 @@ use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::run::either;
 use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
 use ostrakon_threeparty::{Offence, Protocol, coin};
+use rayon::prelude::*;
 
 use super::checks::{Checks, Made, unpadded};
 use super::columns;
@@ -18,7 +19,7 @@ use super::keys::{BatchKeys, EpochKeys, PairStatement};
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
-use super::registration::{Registry, Run};
+use super::registration::{Held, Registry, Run};
 use super::tables::{Mixing, Owner, Pads};
 use super::{K23, P1, P2, P3};
 use crate::client::Submission;
@@ -232,8 +233,7 @@ pub struct Opened {
 impl Mixed {
     /// Opens the rows (E15).
     pub async fn open(self) -> Opened {
-        let Checked { keys, rows, width, made, seeds, tables, z1, .. } = self.state;
-        let mixing = Mixing { rows, width, keys: &keys };
+        let Checked { mixing, made, seeds, tables, z1, .. } = self.state;
         let opening = Opening {
             run: &self.run,
             mixing: &mixing,
@@ -243,16 +243,14 @@ impl Mixed {
             z1,
         };
         let (table, faults) = opening.run().await;
-        Opened { table, accepted: rows as u32, faults }
+        Opened { table, accepted: mixing.rows as u32, faults }
     }
 }
 
 /// What a server holds once every check has passed.
 struct Checked {
     ready: Digest,
-    keys: EpochKeys,
-    rows: usize,
-    width: usize,
+    mixing: Mixing,
     made: Made,
     seeds: [Received; 3],
     tables: [Received; 3],
@@ -264,6 +262,24 @@ struct Sealed<'a> {
     digest: Digest,
     owners: Vec<Owner<'a>>,
     padded: Vec<u8>,
+}
+
+/// Slots, and what is held of their owners.
+type Registered<'a> = (Vec<Slot<Submission>>, Vec<&'a Held>);
+
+/// Whose accepted slots are, both lists being in ascending order.
+fn owners<'a>(
+    slots: &[Slot<Submission>],
+    held: &[&'a Held],
+    accepted: &[(u32, Digest)],
+) -> Vec<Owner<'a>> {
+    let mut known = slots.iter().zip(held);
+    let owner = |(slot, _): &(u32, Digest)| {
+        let known = known.find(|(known, _)| known.slot == *slot);
+        let (known, held) = known.expect("accepted slots are among the given ones, in order");
+        Owner { slot: *slot, key: known.owner, held }
+    };
+    accepted.iter().map(owner).collect()
 }
 
 struct Epoch<'a> {
@@ -288,7 +304,7 @@ impl<'a> Epoch<'a> {
     ) -> Result<Checked, Halt> {
         let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
-        let mixing = Mixing { rows, width, keys: &keys };
+        let mixing = Mixing::new(rows, width, keys);
         let pads = Pads::new(self.spec.context, &sealed.owners);
         let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
@@ -302,7 +318,7 @@ impl<'a> Epoch<'a> {
         });
         let made = Made { inner: Vec::new(), ..made };
         let (ready, z1) = (transcript.finish(), digests[2]);
-        Ok(Checked { ready, rows, width, made, seeds, tables, z1, keys })
+        Ok(Checked { ready, mixing, made, seeds, tables, z1 })
     }
 
     /// E0 to E5.
@@ -313,8 +329,7 @@ impl<'a> Epoch<'a> {
         randomness: [u8; 32],
     ) -> Result<([Received; 3], coin::Committed, Sealed<'a>), Halt> {
         let (run, spec) = (self.run, self.spec);
-        let mut slots = self.registered(slots)?;
-        slots.sort_unstable_by_key(|slot| slot.slot);
+        let (slots, held) = self.registered(slots)?;
         let contribution = self.contribution(randomness)?;
         let (nonce, value) = contribution.split_at(32);
         let nonce = nonce.try_into().expect("half of 64 bytes");
@@ -337,47 +352,36 @@ impl<'a> Epoch<'a> {
             }
         }
         let digest = self.seal(&accepted).await?;
-        let owners = self.owners(&slots, &accepted);
+        let owners = owners(&slots, &held, &accepted);
         let width = spec.width as usize;
         let mut padded = zeroed_table(if run.me() == P3 { 0 } else { accepted.len() * width });
-        for (row, submission) in padded.chunks_exact_mut(width).zip(&submissions) {
-            row.copy_from_slice(&submission.padded);
-        }
+        let rows = padded.par_chunks_exact_mut(width).zip(&submissions).with_min_len(1024);
+        rows.for_each(|(row, submission)| row.copy_from_slice(&submission.padded));
         Ok((seeds, committed, Sealed { digest, owners, padded }))
     }
 
-    /// Whose accepted slots are, both lists being in ascending order.
-    fn owners(&self, slots: &[Slot<Submission>], accepted: &[(u32, Digest)]) -> Vec<Owner<'a>> {
-        let mut known = slots.iter();
-        let owner = |(slot, _): &(u32, Digest)| {
-            let known = known.find(|known| known.slot == *slot);
-            let key = known.expect("accepted slots are among the given ones, in order").owner;
-            let held = self.registry.get(&key).expect("who is not registered was left out");
-            Owner { slot: *slot, key, held }
-        };
-        accepted.iter().map(owner).collect()
-    }
-
-    /// The slots of those who are registered, without submissions that name another registration.
-    /// Seeds of another round are nobody's for this epoch: with them, two epochs could have the
-    /// same pads.
-    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Result<Vec<Slot<Submission>>, Halt> {
-        let width = self.spec.width as usize;
-        let mut of_round = true;
-        slots.retain_mut(|slot| {
-            if slot.slot >= self.spec.slots {
-                return false;
-            }
-            let Some(held) = self.registry.get(&slot.owner) else { return false };
-            of_round &= held.seeds().iter().all(|seed| seed.round() == self.spec.round);
+    /// The slots of those who are registered, in ascending order and with what is held of their
+    /// owners, without submissions that name another registration. Seeds of another round are
+    /// nobody's for this epoch: with them, two epochs could have the same pads.
+    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Result<Registered<'a>, Halt> {
+        slots.retain(|slot| slot.slot < self.spec.slots);
+        slots.sort_unstable_by_key(|slot| slot.slot);
+        let (width, round, registry) = (self.spec.width as usize, self.spec.round, self.registry);
+        let look = |slot: &mut Slot<Submission>| {
+            let held = registry.get(&slot.owner)?;
             let fits = |submission: &Submission| {
                 submission.registration == *held.registration() && submission.padded.len() == width
             };
             slot.submission = slot.submission.take().filter(fits);
-            true
-        });
-        if of_round {
-            return Ok(slots);
+            Some(held)
+        };
+        let found: Vec<Option<&'a Held>> =
+            slots.par_iter_mut().with_min_len(1024).map(look).collect();
+        let mut known = found.iter();
+        slots.retain(|_| known.next().is_some_and(Option::is_some));
+        let held: Vec<&'a Held> = found.into_iter().flatten().collect();
+        if held.iter().all(|held| held.seeds().iter().all(|seed| seed.round() == round)) {
+            return Ok((slots, held));
         }
         Err(Halt::End(Unmixed::Unfit("the seeds are of another round than the epoch")))
     }
@@ -435,12 +439,12 @@ impl<'a> Epoch<'a> {
     /// E6 to E8. Returns this server's tables and the signed headers of what it sent and received.
     async fn tables(
         &self,
-        mixing: &Mixing<'_>,
+        mixing: &Mixing,
         pads: &Pads<'_>,
         mut padded: Vec<u8>,
     ) -> Result<(Made, Vec<SignedHeader>), Halt> {
         let me = self.run.me();
-        let mut held = Held { made: [None, None, None, None], headers: [None; 4] };
+        let mut held = Tables { made: [None, None, None, None], headers: [None; 4] };
         for pair in unpadded(me) {
             pads.xor(*pair, &mut padded);
         }
@@ -477,7 +481,7 @@ impl<'a> Epoch<'a> {
     /// Receives a table and marks its header: what follows from it is sent for no other. Returns
     /// the header that stands: its signer can sign it in many ways, and what this server states of
     /// it must be the same after a crash.
-    async fn table(&self, mixing: &Mixing<'_>, kind: Kind) -> Result<(SignedHeader, Body), Halt> {
+    async fn table(&self, mixing: &Mixing, kind: Kind) -> Result<(SignedHeader, Body), Halt> {
         let route = TABLES.into_iter().find(|table| table.kind == kind).expect("a table");
         let received = self.run.receive(route.from, kind).await?;
         let name = format!("received {:04x}", kind.step().0);
@@ -535,12 +539,12 @@ impl<'a> Epoch<'a> {
 }
 
 /// A server's tables as they come.
-struct Held {
+struct Tables {
     made: [Option<Body>; 4],
     headers: [Option<SignedHeader>; 4],
 }
 
-impl Held {
+impl Tables {
     fn place(kind: Kind) -> usize {
         TABLES.iter().position(|table| table.kind == kind).expect("a table")
     }

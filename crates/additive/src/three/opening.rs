@@ -21,7 +21,7 @@ pub struct Opening<'a> {
     /// The run.
     pub run: &'a Run,
     /// Shapes and keys.
-    pub mixing: &'a Mixing<'a>,
+    pub mixing: &'a Mixing,
     /// The own tables.
     pub made: &'a Made,
     /// All servers' statements about seeds.
@@ -50,7 +50,7 @@ impl Opening<'_> {
                 let pi2 = self.mixing.permutation(Purpose::Pi2);
                 let z1 = self.table(Kind::Z1);
                 let mut table = zeroed_table(z1.len());
-                gather_xor_prg(&mut table, z1, self.mixing.width, &pi2, &b, 0);
+                gather_xor_prg(&mut table, z1, self.mixing.width, pi2, &b, 0);
                 xor_into(&mut table, self.table(Kind::Delta));
                 (table, faults)
             }
@@ -68,9 +68,9 @@ impl Opening<'_> {
         mixing.keys.prg(Purpose::A).fill(&mut a);
         let mut inner = zeroed_table(z1.len());
         let a_prime = mixing.keys.prg(Purpose::APrime);
-        gather_xor_prg(&mut inner, &a, width, &mixing.permutation(Purpose::Pi1), &a_prime, 0);
+        gather_xor_prg(&mut inner, &a, width, mixing.permutation(Purpose::Pi1), &a_prime, 0);
         xor_into(&mut inner, z1);
-        gather(&mut a, &inner, width, &mixing.permutation(Purpose::Pi2));
+        gather(&mut a, &inner, width, mixing.permutation(Purpose::Pi2));
         a
     }
 

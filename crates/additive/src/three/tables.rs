@@ -17,13 +17,15 @@ use super::registration::Held;
 use crate::params::{PAD_SEED, SALT, WORD};
 
 /// Rows and width of an epoch's tables, with the keys.
-pub struct Mixing<'a> {
+pub struct Mixing {
     /// Sealed rows.
     pub rows: usize,
     /// Bytes of a row.
     pub width: usize,
     /// The own pairs' keys.
-    pub keys: &'a EpochKeys,
+    pub keys: EpochKeys,
+    /// The pairs' permutations, made when they are needed first.
+    permutations: [OnceLock<Zeroizing<Vec<u32>>>; 3],
 }
 
 /// Whose a sealed row is.
@@ -78,9 +80,24 @@ impl<'a> Pads<'a> {
         self.xor(pair, &mut table);
         table
     }
+
+    /// ⟨c, T⟩ of that table.
+    pub fn compressed(&self, pair: Pair, c: &[u64]) -> Vec<u64> {
+        let (seeds, width) = (self.seeds(pair), c.len() * WORD);
+        columns::compress_blocks(c, self.owners.len(), |first, block| {
+            let rows = first..first + block.len() / width;
+            let seeds = &seeds[rows.start * PAD_SEED..rows.end * PAD_SEED];
+            short_prg_rows(seeds, width, block, false);
+        })
+    }
 }
 
-impl Mixing<'_> {
+impl Mixing {
+    /// Nothing is made yet.
+    pub fn new(rows: usize, width: usize, keys: EpochKeys) -> Self {
+        Self { rows, width, keys, permutations: Default::default() }
+    }
+
     fn bytes(&self) -> usize {
         self.rows * self.width
     }
@@ -100,14 +117,17 @@ impl Mixing<'_> {
         columns::read(&message[self.bytes()..self.message() - SALT])
     }
 
-    /// A permutation of the rows.
-    pub fn permutation(&self, purpose: Purpose) -> Vec<u32> {
-        self.keys.permutation(purpose, self.rows)
+    /// A pair's permutation of the rows.
+    pub fn permutation(&self, purpose: Purpose) -> &[u32] {
+        let of_pair = [Purpose::Pi12, Purpose::Pi1, Purpose::Pi2].contains(&purpose);
+        assert!(of_pair, "a pair has one permutation");
+        let made = &self.permutations[purpose.pair().index()];
+        made.get_or_init(|| Zeroizing::new(self.keys.permutation(purpose, self.rows)))
     }
 
     /// A column of an own pair.
     pub fn own(&self, purpose: Purpose) -> Vec<u64> {
-        columns::of(self.keys, purpose, self.rows)
+        columns::of(&self.keys, purpose, self.rows)
     }
 
     /// A message of `π(table) + mask` with `column` and a salt.
@@ -122,7 +142,7 @@ impl Mixing<'_> {
         let (rows, rest) = message.split_at_mut(self.bytes());
         let (words, end) = rest.split_at_mut(self.rows * WORD);
         gather_xor_prg(rows, table, self.width, pi, &self.keys.prg(mask), 0);
-        words.copy_from_slice(&columns::write(&[column]));
+        columns::write_to(words, column);
         end.copy_from_slice(self.keys.seed(salt).expose());
         message
     }
@@ -134,27 +154,27 @@ impl Mixing<'_> {
         self.keys.prg(Purpose::A).fill(&mut a);
         let mut inner = zeroed_table(self.bytes());
         let a_prime = self.keys.prg(Purpose::APrime);
-        gather_xor_prg(&mut inner, &a, self.width, &pi1, &a_prime, 0);
+        gather_xor_prg(&mut inner, &a, self.width, pi1, &a_prime, 0);
         let column = columns::add(
-            columns::permute(&pi1, &self.own(Purpose::QSecond)),
+            columns::permute(pi1, &self.own(Purpose::QSecond)),
             &self.own(Purpose::GSecond),
         );
-        let column = columns::add(columns::permute(&pi2, &column), &self.own(Purpose::BColumn));
-        self.masked(&inner, &pi2, [Purpose::B, Purpose::SaltDelta], &column)
+        let column = columns::add(columns::permute(pi2, &column), &self.own(Purpose::BColumn));
+        self.masked(&inner, pi2, [Purpose::B, Purpose::SaltDelta], &column)
     }
 
     /// P2: z2 = π12(s23) + a, z2^q = π12(q) + g.
     pub fn z2(&self, s23: &[u8]) -> Vec<u8> {
         let pi12 = self.permutation(Purpose::Pi12);
         let column =
-            columns::add(columns::permute(&pi12, &self.own(Purpose::Q)), &self.own(Purpose::G));
-        self.masked(s23, &pi12, [Purpose::A, Purpose::SaltZ2], &column)
+            columns::add(columns::permute(pi12, &self.own(Purpose::Q)), &self.own(Purpose::G));
+        self.masked(s23, pi12, [Purpose::A, Purpose::SaltZ2], &column)
     }
 
     /// P1: y = π12(β + s13) + z2, where `x` is β + s13.
     pub fn y(&self, x: &[u8], z2: &[u8]) -> Vec<u8> {
         let mut y = zeroed_table(self.bytes());
-        gather(&mut y, x, self.width, &self.permutation(Purpose::Pi12));
+        gather(&mut y, x, self.width, self.permutation(Purpose::Pi12));
         xor_into(&mut y, self.table(z2));
         y
     }
@@ -163,23 +183,23 @@ impl Mixing<'_> {
     pub fn z1(&self, y: &[u8]) -> Vec<u8> {
         let pi1 = self.permutation(Purpose::Pi1);
         let column =
-            columns::add(columns::permute(&pi1, &self.inner_z1()), &self.own(Purpose::GPrime));
-        self.masked(y, &pi1, [Purpose::APrime, Purpose::SaltZ1], &column)
+            columns::add(columns::permute(pi1, &self.inner_z1()), &self.own(Purpose::GPrime));
+        self.masked(y, pi1, [Purpose::APrime, Purpose::SaltZ1], &column)
     }
 
     /// P1: π12(q′) + h.
     pub fn inner_z1(&self) -> Vec<u64> {
         let pi12 = self.permutation(Purpose::Pi12);
-        columns::add(columns::permute(&pi12, &self.own(Purpose::QPrime)), &self.own(Purpose::H))
+        columns::add(columns::permute(pi12, &self.own(Purpose::QPrime)), &self.own(Purpose::H))
     }
 
     /// P2: S = π2(z1) + Δ + d, S^q = π2(w) + v.
     pub fn s(&self, z1: &[u8], delta: &[u8]) -> Vec<u8> {
         let pi2 = self.permutation(Purpose::Pi2);
         let column =
-            columns::add(columns::permute(&pi2, &self.own(Purpose::W)), &self.own(Purpose::V));
+            columns::add(columns::permute(pi2, &self.own(Purpose::W)), &self.own(Purpose::V));
         let hidden = [Purpose::D, Purpose::SaltS];
-        let mut message = self.masked(self.table(z1), &pi2, hidden, &column);
+        let mut message = self.masked(self.table(z1), pi2, hidden, &column);
         xor_into(&mut message[..self.bytes()], self.table(delta));
         message
     }

@@ -121,6 +121,10 @@ fn sweep(corrupt: PartyId) {
         assert!(reached.convicted > 20, "only {} convictions", reached.convicted);
         assert!(reached.aborted > 5, "only {} aborts", reached.aborted);
         assert!(reached.opened > 40, "only {} boards", reached.opened);
+        let Reached { convicted, aborted, opened } = reached;
+        println!(
+            "{corrupt}, seed {seed}: {convicted} convicted, {aborted} aborted, {opened} boards"
+        );
     }
 }
 

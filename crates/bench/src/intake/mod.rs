@@ -26,6 +26,7 @@ use crate::party::secret;
 use http::{Connection, Request};
 use load::{Epoch, Latencies, Lines};
 use machine::Most;
+pub(crate) use machine::processor_time;
 use participant::{Participant, Room};
 use report::{Memory, Percentiles};
 pub use report::{Report, table};

@@ -70,6 +70,8 @@ fn a_broadcast_is_measured_phase_by_phase_with_either_engine() {
         phases.iter().for_each(assert_is_a_measurement);
         let sent = |phase: usize| bytes(&phases[phase]).iter().sum::<u64>();
         assert_eq!((sent(0), sent(1) + sent(2)), (0, sent(3)));
+        let seconds = |name: &str| phases[1][name].as_f64().unwrap();
+        assert!((0.0..seconds("seconds")).contains(&seconds("after_seal_seconds")));
         assert!(phases[3]["rounds"].as_u64().unwrap() >= rounds - 1, "{:?}", phases[3]["rounds"]);
         let table = if engine == "clarion" { 5 * width + 120 + 216 } else { 4 * width };
         assert!(sent(3) >= rows * table, "{engine}: {}", sent(3));
