@@ -25,6 +25,8 @@ pub mod asked;
 #[cfg(feature = "server")]
 pub mod attempt;
 #[cfg(feature = "server")]
+mod batches;
+#[cfg(feature = "server")]
 pub mod cost;
 pub mod edges;
 #[cfg(feature = "server")]
@@ -34,6 +36,8 @@ pub mod intake;
 #[cfg(feature = "server")]
 pub mod job;
 #[cfg(feature = "server")]
+mod noisy;
+#[cfg(feature = "server")]
 pub mod order_check;
 #[cfg(feature = "server")]
 pub mod output;
@@ -42,7 +46,11 @@ pub mod params;
 pub mod program;
 #[cfg(feature = "server")]
 pub mod query;
+#[cfg(feature = "server")]
+pub mod ranking;
 pub mod ruffle2;
 pub mod spec;
+#[cfg(feature = "server")]
+mod truncation;
 #[cfg(feature = "server")]
 pub mod watch;
