@@ -39,7 +39,9 @@ pub enum ReadError {
     #[error("line {0}: expected two names, separated by a comma, a tab or spaces")]
     Line(usize),
     /// A third field that is no number of edges.
-    #[error("line {0}: the third field says how many edges it is: a whole number from 1 to {MOST_WEIGHT}")]
+    #[error(
+        "line {0}: the third field says how many edges it is: a whole number from 1 to {MOST_WEIGHT}"
+    )]
     Weight(usize),
     /// A name that the job does not have.
     #[error("line {0}: the job has no vertex {1:?}")]

@@ -14,9 +14,9 @@ use ostrakon_replicated::setup::SharedKeys;
 use serde::{Deserialize, Serialize};
 
 use crate::intake::{self, sealed_mark};
-use crate::noisy;
 use crate::order_check::Checker;
 use crate::output::Computed;
+use crate::output::noisy;
 use crate::owner::{Issue, Maps, Upload};
 use crate::program::VertexProgram;
 use crate::query::{Link, Linked};

@@ -9,7 +9,7 @@
 //!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
 //!   are shown, and the job stops.
 //! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners;
-//!   weights, PageRank, minima; top-k; differential privacy.
+//!   minima; top-k; noise that hides a whole owner.
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
@@ -25,8 +25,6 @@ pub mod asked;
 #[cfg(feature = "server")]
 pub mod attempt;
 #[cfg(feature = "server")]
-mod batches;
-#[cfg(feature = "server")]
 pub mod cost;
 pub mod edges;
 #[cfg(feature = "server")]
@@ -35,8 +33,6 @@ pub mod hop;
 pub mod intake;
 #[cfg(feature = "server")]
 pub mod job;
-#[cfg(feature = "server")]
-mod noisy;
 #[cfg(feature = "server")]
 pub mod order_check;
 #[cfg(feature = "server")]
@@ -50,7 +46,5 @@ pub mod query;
 pub mod ranking;
 pub mod ruffle2;
 pub mod spec;
-#[cfg(feature = "server")]
-mod truncation;
 #[cfg(feature = "server")]
 pub mod watch;

@@ -111,11 +111,7 @@ impl<P: VertexProgram> Link<P> {
 
     /// The walk over one pair's shares of the masks: for each use the share of L(U) − α_in, and the
     /// masks of all states.
-    fn walk_masks(
-        &self,
-        ways: &[Ways],
-        pair: Pair,
-    ) -> (BTreeMap<UseId, Vec<u8>>, Vec<Vec<u8>>) {
+    fn walk_masks(&self, ways: &[Ways], pair: Pair) -> (BTreeMap<UseId, Vec<u8>>, Vec<Vec<u8>>) {
         let spec = self.spec();
         let mut state = vec![0; spec.vertices as usize * ELEMENT_BYTES];
         if self.input.is_some() {

@@ -128,9 +128,8 @@ mod tests {
     /// The numbers of the literature: about 200 coins for a change by 1, 716 for one by 2.
     #[test]
     fn as_many_coins_as_it_takes_and_no_fewer() {
-        let edges = |epsilon, undirected| {
-            Noise { epsilon, bins: 0 }.coins(&Program::Edges, undirected)
-        };
+        let edges =
+            |epsilon, undirected| Noise { epsilon, bins: 0 }.coins(&Program::Edges, undirected);
         let (one, two) = (edges(1000, false), edges(1000, true));
         assert!((180..=220).contains(&one) && (700..=730).contains(&two), "{one} {two}");
         for (coins, shift) in [(one, 1), (two, 2)] {

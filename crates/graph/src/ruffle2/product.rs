@@ -167,11 +167,7 @@ impl<'a, F: WordField> Products<'a, F> {
     ///
     /// # Errors
     /// [`Stop::Evidence`]; [`Stop::Malformed`].
-    pub async fn open_masked(
-        &mut self,
-        x: &Unchecked<F>,
-        mask: &Rss<F>,
-    ) -> Result<Vec<F>, Stop> {
+    pub async fn open_masked(&mut self, x: &Unchecked<F>, mask: &Rss<F>) -> Result<Vec<F>, Stop> {
         let masked = x.product.zip(mask, |x, mask| x + mask);
         let sequence = self.batch << 16 | 1 << 14 | self.openings;
         self.openings += 1;

@@ -69,9 +69,8 @@ fn ranks_are_those_of_the_definition() {
     for seed in 0..cases {
         let mut draw = Draw::new(400 + seed);
         let (vertices, hops) = (2 + draw.below(6), 1 + draw.below(3));
-        let edges: Vec<(u32, u32)> = (0..draw.below(9))
-            .map(|_| (draw.below(vertices), draw.below(vertices)))
-            .collect();
+        let edges: Vec<(u32, u32)> =
+            (0..draw.below(9)).map(|_| (draw.below(vertices), draw.below(vertices))).collect();
         let own = |parity: usize| {
             let own = edges.iter().enumerate().filter(|(i, _)| i % 2 == parity);
             own.map(|(_, (from, to))| edge(*from, *to)).collect::<Vec<Edge>>()
@@ -196,13 +195,8 @@ fn edges_without_an_end_take_no_rank_and_give_none() {
     let journals = Journals::default();
     let stock = deployment.stock(&spec, program, &journals);
     let upload = deployment.upload(&stock, program, 0, &list, &journals);
-    let linked = all(deployment.link(
-        &Network::default(),
-        &stock,
-        program,
-        &[Some(upload)],
-        &journals,
-    ));
+    let linked =
+        all(deployment.link(&Network::default(), &stock, program, &[Some(upload)], &journals));
     assert_eq!(all(rank(&deployment, &Network::default(), &journals, linked)).remove(0), want);
 }
 
@@ -211,18 +205,16 @@ fn edges_without_an_end_take_no_rank_and_give_none() {
 #[test]
 fn rankings_that_cannot_be_exact_are_refused() {
     let program = || PageRank { damping: 1001 };
-    for (program, direction) in [
-        (program(), Direction::BackwardOnce),
-        (PageRank { damping: 850 }, Direction::Forward),
-    ] {
+    for (program, direction) in
+        [(program(), Direction::BackwardOnce), (PageRank { damping: 850 }, Direction::Forward)]
+    {
         let deployment = Deployment::new(73);
         let journals = Journals::default();
         let spec = JobSpec { direction, ..spec_of(1, 2, &[1], 2, &program) };
         let stock = deployment.stock(&spec, || program, &journals);
         let upload = deployment.upload(&stock, || program, 0, &[edge(0, 1)], &journals);
         let network = Network::default();
-        let linked =
-            all(deployment.link(&network, &stock, || program, &[Some(upload)], &journals));
+        let linked = all(deployment.link(&network, &stock, || program, &[Some(upload)], &journals));
         for end in rank(&deployment, &network, &journals, linked) {
             assert!(matches!(end, Some(Err(Stop::Check(_)))));
         }

@@ -228,7 +228,8 @@ impl AskedGraph {
     }
 
     pub fn read(&self) -> Result<String> {
-        let Terms { vertices, edges, undirected, weighted, program, shown, noise, .. } = &self.terms;
+        let Terms { vertices, edges, undirected, weighted, program, shown, noise, .. } =
+            &self.terms;
         let list = self.names.as_ref().map(Names::list);
         let from = match (program, list) {
             (Program::Distances { from, .. } | Program::Reach { from, .. }, Some(list)) => {

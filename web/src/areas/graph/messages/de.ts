@@ -44,8 +44,7 @@ export const de: Graph = {
       vertices: ['Der Wert von jedem', 'Kann Beitragenden viel übereinander verraten.'],
       'at-least': ['Die Werte ab einer Zahl', 'Von den anderen nur, dass sie weniger haben.'],
     },
-    noisy:
-      'Rauschen dazu, sodass niemand erkennt, ob es irgendeine einzelne Verbindung gibt.',
+    noisy: 'Rauschen dazu, sodass niemand erkennt, ob es irgendeine einzelne Verbindung gibt.',
     epsilon: 'Wie wenig darf es verraten? (ε)',
     epsilonHint:
       'Von 0,25 bis 10; kleinere Zahlen verbergen mehr und brauchen mehr Rauschen. Üblich ist 1.',

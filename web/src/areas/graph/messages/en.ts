@@ -25,7 +25,10 @@ export const en = {
     what: 'What is computed?',
     program: {
       distances: ['Distances', 'How many connections each is away from where you start.'],
-      reach: ['Who is near', 'Which are at most so many connections away. Tells less than distances.'],
+      reach: [
+        'Who is near',
+        'Which are at most so many connections away. Tells less than distances.',
+      ],
       edges: ['How many connections', 'One number for all together.'],
       'in-degrees': ['Incoming connections', 'How many lead to each.'],
       'out-degrees': ['Outgoing connections', 'How many lead away from each.'],

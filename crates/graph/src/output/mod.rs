@@ -1,8 +1,10 @@
 //! Results: what is opened of the shared values, and to whom (`docs/spec/graph.md`, section 8).
 //!
 //! Only five things are ever opened: a value, whether a value is zero, a count that is large
-//! enough, what is hidden by noise ([`crate::noisy`]), and any of these to one reader. Nothing that products went into is opened before they
+//! enough, what is hidden by noise ([`noisy`]), and any of these to one reader. Nothing that products went into is opened before they
 //! are verified, which the types see to.
+
+pub(crate) mod noisy;
 
 use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;
@@ -119,7 +121,11 @@ impl<P: VertexProgram> Computed<P> {
         Ok((batch, *fresh.expose()))
     }
 
-    pub(crate) async fn open_all<F: WordField>(&self, batch: u32, values: &Rss<F>) -> Result<Vec<F>, Stop> {
+    pub(crate) async fn open_all<F: WordField>(
+        &self,
+        batch: u32,
+        values: &Rss<F>,
+    ) -> Result<Vec<F>, Stop> {
         self.job.watch().tell(Stage::Opening);
         let task = open::<F>(&self.run, vec![(batch << 16, values.tables())]);
         let opened = self.run.with_accusations(task).await?;

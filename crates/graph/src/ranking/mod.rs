@@ -3,13 +3,15 @@
 //! Owners hand in edges and nothing else. How many edges lead from a vertex is counted over all of
 //! their lists, and what it is divided by is computed of that count, so no owner has a say in it.
 
+pub(crate) mod batches;
+mod truncation;
+
 use std::sync::atomic::AtomicU32;
 
 use ostrakon_crypto::Secret;
 use ostrakon_field::Fp61;
 use ostrakon_party::Party;
 
-use crate::batches::Batches;
 use crate::output::Computed;
 use crate::params::MAX_RANKED_EDGES;
 use crate::program::{Along, Next, VertexProgram};
@@ -21,8 +23,9 @@ use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobSeeds, Phase};
 use crate::ruffle2::sharing::{Rss, table_digest};
 use crate::spec::{Direction, JobSpec};
-use crate::truncation::truncate;
 use crate::watch::Stage;
+use batches::Batches;
+use truncation::truncate;
 
 /// Bits behind the point: all ranks together are 2^30.
 pub const POINT: usize = 30;

@@ -6,10 +6,10 @@ use ostrakon_crypto::Secret;
 use ostrakon_field::{Fp61, WordField};
 
 use crate::asked::Closed;
-use crate::batches::Batches;
 use crate::output::{Computed, Reader};
 use crate::params::MAX_THRESHOLD;
 use crate::program::VertexProgram;
+use crate::ranking::batches::Batches;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
 use crate::ruffle2::run::Run;
@@ -100,11 +100,7 @@ impl<P: VertexProgram<F = Fp61>> Computed<P> {
     }
 
     /// The sum of all values after the last hop and of so many coins.
-    async fn sum(
-        &mut self,
-        coins: u32,
-        journal: &dyn Journal,
-    ) -> Result<(u32, Rss<Fp61>), Stop> {
+    async fn sum(&mut self, coins: u32, journal: &dyn Journal) -> Result<(u32, Rss<Fp61>), Stop> {
         let (batch, randomness) = self.begin_verified(journal)?;
         let run = self.run().clone();
         let task = async {

@@ -41,9 +41,8 @@ impl Mask {
     /// ⌊r/2^shift⌋. Of the word 2^61 − 1, which is 0 modulo p, too: it is a number like others.
     fn above(&self, shift: usize) -> Rss<Fp61> {
         self.bits.map(|bits| {
-            let number = |j: usize| {
-                (shift..BITS).map(|i| bits[i * self.count + j] * power(i - shift)).sum()
-            };
+            let number =
+                |j: usize| (shift..BITS).map(|i| bits[i * self.count + j] * power(i - shift)).sum();
             (0..self.count).map(number).collect()
         })
     }
