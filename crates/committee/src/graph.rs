@@ -90,8 +90,9 @@ impl Job for Graphs {
         .boxed_local()
     }
 
-    fn price(&self, _: &Draft) -> Price {
-        Price::Exact
+    fn price(&self, draft: &Draft) -> Price {
+        let epsilon = asked::terms(draft).ok().and_then(|terms| terms.epsilon());
+        epsilon.map_or(Price::Exact, Price::Epsilon)
     }
 
     fn repeats(&self) -> bool {

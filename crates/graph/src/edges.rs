@@ -11,6 +11,8 @@ use crate::owner::Edge;
 const NAME_BYTES: usize = 100;
 /// Longest line in bytes.
 const LINE_BYTES: usize = 1000;
+/// Most edges that a line can stand for.
+const MOST_WEIGHT: u32 = 1000;
 /// How many bad lines are told.
 const TOLD: usize = 20;
 
@@ -36,6 +38,11 @@ pub enum ReadError {
     /// A line that is not two names.
     #[error("line {0}: expected two names, separated by a comma, a tab or spaces")]
     Line(usize),
+    /// A third field that is no number of edges.
+    #[error(
+        "line {0}: the third field says how many edges it is: a whole number from 1 to {MOST_WEIGHT}"
+    )]
+    Weight(usize),
     /// A name that the job does not have.
     #[error("line {0}: the job has no vertex {1:?}")]
     Unknown(usize, String),
@@ -144,14 +151,14 @@ impl Names {
         let mut names = Vec::new();
         for (number, line) in lines(text) {
             if !names.is_empty() || !is_heading(line) {
-                names.extend(ends(number, line)?);
+                names.extend(fields(number, line)?.0);
             }
         }
         Ok(names)
     }
 
     fn edge(&self, number: usize, line: &str) -> Result<Edge, ReadError> {
-        let [source, target] = ends(number, line)?;
+        let ([source, target], _) = fields(number, line)?;
         let vertex = |name: &str| {
             let told = || name.chars().take(NAME_BYTES).collect();
             self.vertex(name).ok_or_else(|| ReadError::Unknown(number, told()))
@@ -169,9 +176,27 @@ pub struct Reading {
     edges: Vec<Edge>,
     errors: Vec<ReadError>,
     wrong: usize,
+    weighted: bool,
 }
 
 impl Reading {
+    /// Of lines whose third field says how many edges they stand for.
+    #[must_use]
+    pub fn weighted(weighted: bool) -> Self {
+        Self { weighted, ..Self::default() }
+    }
+
+    /// How many edges a line stands for.
+    fn weight(&self, line: &str) -> Result<usize, ReadError> {
+        match fields(self.lines, line)?.1.filter(|_| self.weighted) {
+            None => Ok(1),
+            Some(field) => match field.parse::<u32>() {
+                Ok(weight @ 1..=MOST_WEIGHT) => Ok(weight as usize),
+                _ => Err(ReadError::Weight(self.lines)),
+            },
+        }
+    }
+
     /// Takes the next piece, which may end anywhere.
     pub fn take(&mut self, names: &Names, piece: &str) {
         for part in piece.split_inclusive('\n') {
@@ -192,8 +217,9 @@ impl Reading {
         if line.is_empty() || line.starts_with('#') || first && is_heading(line) {
             return;
         }
-        match names.edge(self.lines, line) {
-            Ok(edge) => self.edges.push(edge),
+        let edge = names.edge(self.lines, line);
+        match edge.and_then(|edge| Ok((edge, self.weight(line)?))) {
+            Ok((edge, weight)) => self.edges.extend(std::iter::repeat_n(edge, weight)),
             Err(error) => {
                 self.wrong += 1;
                 if self.errors.len() < TOLD {
@@ -242,16 +268,19 @@ fn is_heading(line: &str) -> bool {
     line == "src,dst" || line == "src,dst,weight"
 }
 
-/// The two names on a line.
-fn ends(number: usize, line: &str) -> Result<[&str; 2], ReadError> {
+/// The two names on a line, and what stands behind them.
+fn fields(number: usize, line: &str) -> Result<([&str; 2], Option<&str>), ReadError> {
     let fields: Vec<&str> = if line.contains(',') {
         line.split(',').map(str::trim).collect()
     } else {
         line.split_whitespace().collect()
     };
     match fields[..] {
-        [source, target] | [source, target, _] if !source.is_empty() && !target.is_empty() => {
-            Ok([source, target])
+        [source, target] if !source.is_empty() && !target.is_empty() => {
+            Ok(([source, target], None))
+        }
+        [source, target, third] if !source.is_empty() && !target.is_empty() => {
+            Ok(([source, target], Some(third)))
         }
         _ => Err(ReadError::Line(number)),
     }
@@ -298,6 +327,27 @@ mod tests {
             let (edges, errors) = reading.end(&names);
             let want = vec![ReadError::Unknown(5, "4".to_owned()), ReadError::Line(6)];
             assert_eq!((edges.len(), errors), (3, want), "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_weight_is_a_number_of_edges() {
+        let names = Names::numbers(3);
+        let read = |weighted, text: &str| {
+            let mut reading = Reading::weighted(weighted);
+            reading.take(&names, text);
+            reading.end(&names)
+        };
+        let text = "src,dst,weight\n0,1,3\n1 2\n2,0, 1\n";
+        let (edges, errors) = read(true, text);
+        let edge = |source, target| Edge { source: Some(source), target: Some(target) };
+        let want = [edge(0, 1), edge(0, 1), edge(0, 1), edge(1, 2), edge(2, 0)];
+        assert_eq!((&edges[..], errors), (&want[..], vec![]));
+        assert_eq!(read(false, text).0.len(), 3, "not where weights do not count");
+        for wrong in ["0", "-1", "1.5", "1001", "99999999999", "x"] {
+            let text = format!("0,1\n0,1,{wrong}\n");
+            let (edges, errors) = read(true, &text);
+            assert_eq!((edges.len(), errors), (1, vec![ReadError::Weight(2)]), "{wrong}");
         }
     }
 

@@ -8,7 +8,6 @@ use ostrakon_kernels::permutation;
 
 use crate::owner::Maps;
 use crate::ruffle2::uses::permuted;
-use crate::spec::Direction;
 
 /// What every row of a list multiplies what passes it by.
 pub enum Coefficients<F> {
@@ -62,9 +61,8 @@ fn differences<F: WordField>(values: &[u8], backward: bool) -> Vec<u8> {
 }
 
 impl Route {
-    /// Of a list's maps.
-    pub fn new(maps: &Maps, vertices: usize, direction: Direction) -> Self {
-        let backward = direction == Direction::Backward;
+    /// Of a list's maps, for hops from edges' sources to their targets or back.
+    pub fn new(maps: &Maps, vertices: usize, backward: bool) -> Self {
         let maps = match backward {
             false => maps.0.clone(),
             true => [2, 1, 0].map(|k: usize| permutation::invert(&maps.0[k])),

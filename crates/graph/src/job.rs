@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::intake::{self, sealed_mark};
 use crate::order_check::Checker;
 use crate::output::Computed;
+use crate::output::noisy;
 use crate::owner::{Issue, Maps, Upload};
 use crate::program::VertexProgram;
 use crate::query::{Link, Linked};
@@ -325,7 +326,9 @@ impl<P: VertexProgram> Stock<P> {
             checker.check(&maps, &coin).await?
         };
         let maps = maps.into_iter().zip(good).map(|(maps, good)| maps.filter(|_| good)).collect();
-        let link = Link { job, seeds, factors, prepared, coin, input };
+        let fresh = randomness.derive("ostrakon/v1/graph/decoys", &[]);
+        let decoys = noisy::decoys(run, &seeds, job.spec(), &fresh, journal).await?;
+        let link = Link { job, seeds, factors, prepared, coin, input, decoys };
         link.open(run, maps).await
     }
 }
@@ -374,6 +377,9 @@ impl<P: VertexProgram> Linked<P> {
     ) -> Result<Computed<P>, Stop> {
         let instance = self.spec().name().instance(Phase::Query);
         let run = Run { party: party.clone(), instance };
+        if self.program().restarts() {
+            return Err(Stop::Check("a program whose hops begin anew"));
+        }
         let task = self.walk(&run, journal);
         let (states, seeds, job) = run.with_accusations(task).await?;
         Ok(Computed::new(run.clone(), seeds, job, states, Secret::new(randomness)))

@@ -9,7 +9,7 @@
 //!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
 //!   are shown, and the job stops.
 //! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners;
-//!   weights, PageRank, minima; top-k; differential privacy.
+//!   minima; top-k; noise that hides a whole owner.
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
@@ -42,6 +42,8 @@ pub mod params;
 pub mod program;
 #[cfg(feature = "server")]
 pub mod query;
+#[cfg(feature = "server")]
+pub mod ranking;
 pub mod ruffle2;
 pub mod spec;
 #[cfg(feature = "server")]

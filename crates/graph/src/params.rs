@@ -14,3 +14,7 @@ pub const MAX_THRESHOLD: u32 = 64;
 
 /// Columns of the order check: a label, and two counts of vertices.
 pub const CHECK_WORDS: u32 = 3;
+
+/// Most edges of all lists of a ranking: with more, inverses of 30 bits would tell out-degrees
+/// apart no longer.
+pub const MAX_RANKED_EDGES: u64 = 1 << 22;

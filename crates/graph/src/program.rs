@@ -46,6 +46,12 @@ pub trait VertexProgram {
 
     /// What becomes of a vertex after a hop.
     fn next(&self, hop: u32) -> Next<Self::F>;
+
+    /// Whether something that is not linear stands between two hops, so that each begins with other
+    /// values under masks of its own ([`crate::ranking`]).
+    fn restarts(&self) -> bool {
+        false
+    }
 }
 
 /// Which vertices can be reached: breadth-first search from known vertices, or from those of a

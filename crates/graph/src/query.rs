@@ -20,29 +20,50 @@ use crate::ruffle2::opening::open;
 use crate::ruffle2::preparation::Prepared;
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobSeeds, Purpose};
-use crate::ruffle2::sharing::{Masked, table_digest};
+use crate::ruffle2::sharing::{Masked, Rss, table_digest};
 use crate::ruffle2::shuffle::{Applied, Shuffler};
 use crate::ruffle2::uses::{Factors, UseId};
 use crate::spec::JobSpec;
-use crate::watch::Stage;
+use crate::watch::{Stage, Watch};
 
 /// Added to a use's number in the tag of its difference's opening: the order check has lower ones.
 const DIFFERENCES: u32 = 1 << 31;
 
 /// What a job has once its lists are known and checked.
-pub(crate) struct Link<P> {
+pub(crate) struct Link<P: VertexProgram> {
     pub job: Job<P>,
     pub seeds: JobSeeds,
     pub factors: Factors,
     pub prepared: BTreeMap<UseId, Prepared>,
     pub coin: Digest,
     pub input: Option<Bytes>,
+    /// Rows that are shuffled with the vertices' values.
+    pub decoys: Option<Rss<P::F>>,
+}
+
+/// A list's ways: of its first hop, and of those behind it if they go elsewhere.
+struct Ways {
+    list: usize,
+    first: Route,
+    others: Option<Route>,
+}
+
+impl Ways {
+    fn new(spec: &JobSpec, list: usize, maps: &Maps) -> Self {
+        let route = |hop| Route::new(maps, spec.vertices as usize, spec.is_backward(hop));
+        let others = (spec.is_backward(0) != spec.is_backward(1)).then(|| route(1));
+        Self { list, first: route(0), others }
+    }
+
+    fn at(&self, hop: u32) -> &Route {
+        self.others.as_ref().filter(|_| hop > 0).unwrap_or(&self.first)
+    }
 }
 
 /// A job whose structure is fixed, ready for its hops. Not `Clone`: its uses are made once.
-pub struct Linked<P> {
+pub struct Linked<P: VertexProgram> {
     link: Link<P>,
-    routes: Vec<(usize, Route)>,
+    ways: Vec<Ways>,
     /// L(U) − α_in of every use, opened.
     differences: BTreeMap<UseId, Vec<u8>>,
     /// Masks of the state before the first hop and after each, of both own pairs: of what is
@@ -90,11 +111,7 @@ impl<P: VertexProgram> Link<P> {
 
     /// The walk over one pair's shares of the masks: for each use the share of L(U) − α_in, and the
     /// masks of all states.
-    fn walk_masks(
-        &self,
-        routes: &[(usize, Route)],
-        pair: Pair,
-    ) -> (BTreeMap<UseId, Vec<u8>>, Vec<Vec<u8>>) {
+    fn walk_masks(&self, ways: &[Ways], pair: Pair) -> (BTreeMap<UseId, Vec<u8>>, Vec<Vec<u8>>) {
         let spec = self.spec();
         let mut state = vec![0; spec.vertices as usize * ELEMENT_BYTES];
         if self.input.is_some() {
@@ -102,8 +119,12 @@ impl<P: VertexProgram> Link<P> {
         }
         let (mut differences, mut states) = (BTreeMap::new(), vec![state.clone()]);
         for hop in 0..spec.hops {
+            if hop > 0 && self.job.program().restarts() {
+                state = self.restart(hop, pair);
+            }
             let mut gathered = vec![0; state.len()];
-            for (list, route) in routes {
+            for way in ways {
+                let (list, route) = (&way.list, way.at(hop));
                 let mut through = |step: usize, table: Vec<u8>| {
                     let u = spec.hop_use(*list, hop, step);
                     let share = less_input::<P::F>(&self.seeds, &u, pair, table);
@@ -116,11 +137,14 @@ impl<P: VertexProgram> Link<P> {
                 let table = through(2, route.gather::<P::F>(&table));
                 P::F::add_into(&mut gathered, &route.leave::<P::F>(&table));
             }
-            state = self.advance(hop, routes.len(), &gathered, &state, false);
+            state = self.advance(hop, ways.len(), &gathered, &state, false);
             states.push(match spec.output_use(hop) {
                 None => state.clone(),
                 Some(u) => {
-                    let share = less_input::<P::F>(&self.seeds, &u, pair, state.clone());
+                    let mut rows = state.clone();
+                    let decoys = self.decoys.iter().flat_map(|decoys| decoys.share(pair));
+                    rows.extend(to_table(decoys.copied()));
+                    let share = less_input::<P::F>(&self.seeds, &u, pair, rows);
                     differences.insert(u.id, share);
                     self.prepared[&u.id].share::<P::F>(&self.seeds, pair)
                 }
@@ -129,18 +153,22 @@ impl<P: VertexProgram> Link<P> {
         (differences, states)
     }
 
+    /// A pair's share of the masks under which a hop begins anew.
+    fn restart(&self, hop: u32, pair: Pair) -> Vec<u8> {
+        let mut masks = vec![0; self.spec().vertices as usize * ELEMENT_BYTES];
+        P::F::expand(&self.seeds.of(pair).prg(Purpose::Restart(hop)), 0, &mut masks);
+        masks
+    }
+
     /// L5: opens L(U) − α_in for all uses of all hops, one round.
     pub async fn open(self, run: &Run, maps: Vec<Option<Maps>>) -> Result<Linked<P>, Stop> {
-        let vertices = self.spec().vertices as usize;
-        let route = |maps: &Maps| Route::new(maps, vertices, self.spec().direction);
-        let routes: Vec<(usize, Route)> = maps
-            .iter()
-            .enumerate()
-            .filter_map(|(list, maps)| Some((list, route(maps.as_ref()?))))
+        let lists = maps.iter().enumerate();
+        let ways: Vec<Ways> = lists
+            .filter_map(|(list, maps)| Some(Ways::new(self.spec(), list, maps.as_ref()?)))
             .collect();
         let [a, b] = Pair::of_party(run.me());
-        let (mut of_a, states_a) = self.walk_masks(&routes, a);
-        let (mut of_b, states_b) = self.walk_masks(&routes, b);
+        let (mut of_a, states_a) = self.walk_masks(&ways, a);
+        let (mut of_b, states_b) = self.walk_masks(&ways, b);
         let spec = self.spec();
         let (mut ids, mut tables) = (Vec::new(), Vec::new());
         let mut add = |id: UseId, sequence: u32| {
@@ -152,7 +180,7 @@ impl<P: VertexProgram> Link<P> {
         };
         for hop in 0..spec.hops {
             for step in 0..3 {
-                for (list, _) in &routes {
+                for Ways { list, .. } in &ways {
                     let id = spec.hop_use(*list, hop, step).id;
                     add(id, spec.sequence(*list, hop, step));
                 }
@@ -163,7 +191,7 @@ impl<P: VertexProgram> Link<P> {
         }
         let opened = open::<P::F>(run, tables).await?;
         let differences = ids.into_iter().zip(opened).collect();
-        Ok(Linked { link: self, routes, differences, masks: [states_a, states_b] })
+        Ok(Linked { link: self, ways, differences, masks: [states_a, states_b] })
     }
 }
 
@@ -175,10 +203,38 @@ impl<P: VertexProgram> Linked<P> {
 
     /// The lists that take part: uploaded, and found to be graphs.
     pub fn accepted(&self) -> impl Iterator<Item = usize> + '_ {
-        self.routes.iter().map(|(list, _)| *list)
+        self.ways.iter().map(|way| way.list)
     }
 
-    fn start(&self) -> Vec<u8> {
+    pub(crate) fn program(&self) -> &P {
+        self.link.job.program()
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        self.link.job.watch()
+    }
+
+    pub(crate) fn seeds(&self) -> &JobSeeds {
+        &self.link.seeds
+    }
+
+    pub(crate) fn into_parts(self) -> (JobSeeds, Job<P>) {
+        (self.link.seeds, self.link.job)
+    }
+
+    /// The shares of what a hop has made.
+    pub(crate) fn shared(&self, hop: u32, table: &[u8], party: u8) -> Rss<P::F> {
+        let masks = self.masks.each_ref().map(|masks| elements(&masks[hop as usize + 1]).collect());
+        Masked { beta: elements(table).collect(), masks }.into_rss(party)
+    }
+
+    /// The masks under which a hop begins anew.
+    pub(crate) fn restart(&self, hop: u32, party: u8) -> Rss<P::F> {
+        let share = |pair| elements(&self.link.restart(hop, pair)).collect();
+        Rss::of_own(party, Pair::of_party(party).map(share))
+    }
+
+    pub(crate) fn start(&self) -> Vec<u8> {
         let program = self.link.job.program();
         let mut state = to_table((0..self.spec().vertices).map(|v| program.start(v)));
         if let Some(input) = &self.link.input {
@@ -224,6 +280,8 @@ impl<P: VertexProgram> Linked<P> {
         for (hop, state) in (0..spec.hops).zip(&states[1..]) {
             let Some(of) = spec.output_use(hop) else { return Ok(()) };
             let mut beta = state.clone();
+            // Of the decoys all is masks.
+            beta.resize(of.bytes(), 0);
             let difference = self.differences.remove(&of.id).expect("one for every use");
             P::F::add_into(&mut beta, &difference);
             uses.push(Applied { of, sequence: spec.output_sequence(hop), beta });
@@ -235,18 +293,18 @@ impl<P: VertexProgram> Linked<P> {
         Ok(())
     }
 
-    async fn hop(
+    pub(crate) async fn hop(
         &mut self,
         run: &Run,
         journal: &dyn Journal,
         hop: u32,
         state: &[u8],
     ) -> Result<Vec<u8>, Stop> {
-        let enter = |(_, route): &(usize, Route)| route.enter::<P::F>(state);
-        let mut tables: Vec<Vec<u8>> = self.routes.iter().map(enter).collect();
+        let enter = |way: &Ways| way.at(hop).enter::<P::F>(state);
+        let mut tables: Vec<Vec<u8>> = self.ways.iter().map(enter).collect();
         for step in 0..3 {
             let mut uses = Vec::new();
-            for ((list, _), mut beta) in self.routes.iter().zip(tables) {
+            for (Ways { list, .. }, mut beta) in self.ways.iter().zip(tables) {
                 let of = self.link.spec().hop_use(*list, hop, step);
                 let difference = self.differences.remove(&of.id).expect("one for every use");
                 P::F::add_into(&mut beta, &difference);
@@ -260,21 +318,22 @@ impl<P: VertexProgram> Linked<P> {
             let shuffler = Shuffler { run, job, seeds, factors: &self.link.factors, journal };
             let shuffled = shuffler.apply::<P::F>(uses).await?;
             tables = self
-                .routes
+                .ways
                 .iter()
                 .zip(shuffled)
-                .map(|((list, route), table)| match step {
+                .map(|(way, table)| match step {
                     0 => {
-                        let coefficients = self.link.coefficients(*list, route.rows(), hop);
-                        route.turn::<P::F>(&table, &coefficients)
+                        let rows = way.at(hop).rows();
+                        let coefficients = self.link.coefficients(way.list, rows, hop);
+                        way.at(hop).turn::<P::F>(&table, &coefficients)
                     }
-                    1 => route.gather::<P::F>(&table),
-                    _ => route.leave::<P::F>(&table),
+                    1 => way.at(hop).gather::<P::F>(&table),
+                    _ => way.at(hop).leave::<P::F>(&table),
                 })
                 .collect();
         }
         let mut gathered = vec![0; state.len()];
         tables.iter().for_each(|table| P::F::add_into(&mut gathered, table));
-        Ok(self.link.advance(hop, self.routes.len(), &gathered, state, true))
+        Ok(self.link.advance(hop, self.ways.len(), &gathered, state, true))
     }
 }

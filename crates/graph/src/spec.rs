@@ -24,6 +24,26 @@ pub enum Direction {
     Forward,
     /// From its target to its source: the inverses of the same permutations.
     Backward,
+    /// The first hop backward, which counts the edges from each vertex; all others forward.
+    BackwardOnce,
+}
+
+/// Rows among the vertices' values that are there or not as secret coins fall, so that the number
+/// of vertices of each value is seen with noise (`docs/spec/graph.md`, section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decoys {
+    /// Values 0…bins − 1 are told apart, and one of `bins` or more.
+    pub bins: u32,
+    /// Rows for each of these.
+    pub each: u32,
+}
+
+impl Decoys {
+    /// All rows.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        (self.bins + 1) * self.each
+    }
 }
 
 /// The descriptor of a job.
@@ -50,6 +70,8 @@ pub struct JobSpec {
     /// Whether the vertices' values are shuffled before anything of them is opened, by one secret
     /// permutation after all hops: then it is known which values there are, and not whose.
     pub shuffled: bool,
+    /// Rows that are shuffled among them.
+    pub decoys: Option<Decoys>,
 }
 
 impl JobSpec {
@@ -66,6 +88,10 @@ impl JobSpec {
             && (1..=MAX_HOPS).contains(&self.hops)
             && (1..=self.hops).contains(&self.slice)
             && self.lists.iter().all(|list| rows(list) <= u64::from(MAX_ROWS))
+            && self.decoys.is_none_or(|decoys| {
+                let rows = (u64::from(decoys.bins) + 1) * u64::from(decoys.each);
+                self.shuffled && rows + u64::from(self.vertices) <= u64::from(MAX_ROWS)
+            })
     }
 
     /// The name under which everything of the job is derived and signed.
@@ -90,7 +116,8 @@ impl JobSpec {
     /// The permutation of the vertices before their values are opened, if there is one.
     pub fn output_permutation(&self) -> Option<Permutation> {
         let id = 3 * self.lists.len() as u32;
-        self.shuffled.then_some(Permutation { id, rows: self.vertices, mirrored: false })
+        let rows = self.vertices + self.decoys.map_or(0, |decoys| decoys.rows());
+        self.shuffled.then_some(Permutation { id, rows, mirrored: false })
     }
 
     /// All permutations, by their id.
@@ -118,10 +145,19 @@ impl JobSpec {
         Use { id, permutation, words: CHECK_WORDS }
     }
 
+    /// Whether a hop goes backward.
+    pub fn is_backward(&self, hop: u32) -> bool {
+        match self.direction {
+            Direction::Forward => false,
+            Direction::Backward => true,
+            Direction::BackwardOnce => hop == 0,
+        }
+    }
+
     /// The use of a list in step 0, 1 or 2 of a hop. Backward hops take the permutations' inverses
     /// in the opposite order.
     pub fn hop_use(&self, list: usize, hop: u32, step: usize) -> Use {
-        let inverse = self.direction == Direction::Backward;
+        let inverse = self.is_backward(hop);
         let which = if inverse { 2 - step } else { step };
         let permutation = self.permutations_of(list)[which];
         let id = UseId { permutation: permutation.id, number: hop + 1, inverse };
@@ -146,7 +182,12 @@ impl JobSpec {
         let of = |list, step| {
             move |hops: &[u32]| hops.iter().map(|hop| self.hop_use(list, *hop, step)).collect()
         };
-        hops.chunks(self.slice as usize)
+        // Hops of one slice have one direction.
+        let alone = usize::from(self.direction == Direction::BackwardOnce);
+        let (first, rest) = hops.split_at(alone);
+        first
+            .chunks(1)
+            .chain(rest.chunks(self.slice as usize))
             .map(|hops| {
                 (0..self.lists.len())
                     .flat_map(|list| [0, 1, 2].map(|step| of(list, step)(hops)))

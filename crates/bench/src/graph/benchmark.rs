@@ -121,6 +121,7 @@ fn spec(vertices: u32, edges: usize, hops: u32) -> JobSpec {
         slice: hops.min(8),
         program: Vec::new(),
         shuffled: false,
+        decoys: None,
     }
 }
 

@@ -203,6 +203,7 @@ impl Servers {
             slice: hops.min(8),
             program: analysis.program(),
             shuffled: false,
+            decoys: None,
         };
         ensure!(spec.is_valid(), "the graph is too large, or has no vertices or hops");
         let mut phases = Vec::new();

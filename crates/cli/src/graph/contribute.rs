@@ -112,18 +112,34 @@ fn consider(draft: &Draft, terms: &Terms, yes: bool) -> Result<()> {
     };
     let (vertices, minimum) = (terms.vertices, draft.minimum);
     let what = format!(
-        "of at least {minimum} contributors, exactly: {} of {vertices} vertices; shown: {}\n{who} \
-         may contribute",
+        "of at least {minimum} contributors, {}: {} of {vertices} vertices; shown: {}\n{who} may \
+         contribute",
+        exactly(terms),
         program(&terms.program),
-        shown(terms.shown)
+        shown(terms)
     );
     // Counts say of nobody's vertex which value is its.
     let own = (terms.shown != Shown::Counts).then_some("of your edges alone");
     survey::consider(&survey::Proposal { title: &draft.title, what: &what, minimum, own }, yes)
 }
 
+/// How exact it is.
+fn exactly(terms: &Terms) -> String {
+    terms.noise.map_or("exactly".to_owned(), |noise| {
+        let epsilon = f64::from(noise.epsilon) / 1000.0;
+        format!("with noise that hides any one edge (epsilon {epsilon})")
+    })
+}
+
 fn program(program: &Program) -> String {
     match program {
+        Program::Reach { from, hops } => {
+            format!("which are within {hops} hops of {} given ones,", from.len())
+        }
+        Program::Edges => "how many edges there are, in a graph".to_owned(),
+        Program::Pagerank { damping, hops } => {
+            format!("PageRank, damping 0.{damping:03}, after {hops} steps,")
+        }
         Program::Distances { from, hops } => {
             format!("distances from {} given ones, up to {hops} hops,", from.len())
         }
@@ -135,8 +151,9 @@ fn program(program: &Program) -> String {
     }
 }
 
-fn shown(shown: Shown) -> String {
-    match shown {
+fn shown(terms: &Terms) -> String {
+    match terms.shown {
+        _ if terms.program == Program::Edges => "that number".to_owned(),
         Shown::Vertices => "the value of every vertex".to_owned(),
         Shown::Counts => "how many vertices have which value, not which ones".to_owned(),
         Shown::AtLeast(threshold) => format!("the values of {threshold} and more, with the vertex"),
@@ -149,7 +166,8 @@ fn read(path: &Path, names: &Names, terms: &Terms) -> Result<Vec<Edge>> {
     let mut file = File::open(path).with_context(|| format!("{name} cannot be read"))?;
     let length = usize::try_from(file.metadata().map_or(0, |of| of.len())).unwrap_or(0);
     let bar = output::bar(length, "reading edges");
-    let (mut reading, mut piece, mut rest) = (Reading::default(), vec![0; PIECE], Vec::new());
+    let mut reading = Reading::weighted(terms.weighted);
+    let (mut piece, mut rest) = (vec![0; PIECE], Vec::new());
     loop {
         let count = file.read(&mut piece).with_context(|| format!("{name} cannot be read"))?;
         if count == 0 {

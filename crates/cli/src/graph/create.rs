@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
-use ostrakon_graph::asked::{self, JOB, Naming, Program, ReaderKey, Shown, Terms, parameters};
+use ostrakon_graph::asked::{
+    self, JOB, Naming, Noise, Program, ReaderKey, Shown, Terms, parameters,
+};
 use ostrakon_graph::edges::Names;
 use ostrakon_party::Invitation;
 use serde::Serialize;
@@ -46,10 +48,23 @@ pub struct Options {
     /// What is computed.
     #[arg(long, value_enum, default_value_t = ProgramArg::Distances)]
     program: ProgramArg,
-    /// Where distances are counted from; may be given more than once.
+    /// Where distances are counted from, or reach begins; may be given more than once.
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// How far is looked (distances, katz).
+    /// A third field on a line says how many edges it is; each takes one of the contributor's.
+    #[arg(long)]
+    weighted: bool,
+    /// Adds noise that hides whether any one edge is there, with this epsilon: for `edges`, and for
+    /// counts of degrees. Otherwise what comes out is exact.
+    #[arg(long, value_name = "EPSILON", value_parser = epsilon)]
+    epsilon: Option<u32>,
+    /// With an epsilon: degrees below this one are counted apart, all others together.
+    #[arg(long, default_value_t = 16)]
+    bins: u32,
+    /// PageRank: how much of a rank follows edges, in thousandths.
+    #[arg(long, default_value_t = 850)]
+    damping: u32,
+    /// How far is looked (distances, reach, katz), or how many steps are made (pagerank).
     #[arg(long, default_value_t = 6)]
     hops: u32,
     /// Katz centrality: by how much an edge further counts less. The more edges there are together,
@@ -82,12 +97,26 @@ pub struct Options {
 enum ProgramArg {
     /// How many edges each vertex is away: breadth-first search.
     Distances,
+    /// Which vertices are within so many hops.
+    Reach,
+    /// How many edges there are.
+    Edges,
     /// How many edges lead to each vertex.
     InDegrees,
     /// How many edges lead from each vertex.
     OutDegrees,
     /// Katz centrality, scaled to integers.
     Katz,
+    /// PageRank; show `vertices`.
+    Pagerank,
+}
+
+/// Thousandths.
+fn epsilon(text: &str) -> Result<u32, String> {
+    let wrong = || "a number from 0.25 to 10".to_owned();
+    let number: f64 = text.parse().map_err(|_| wrong())?;
+    let fits = (0.25..=10.0).contains(&number);
+    fits.then(|| (number * 1000.0).round() as u32).ok_or_else(wrong)
 }
 
 fn shown(text: &str) -> Result<Shown, String> {
@@ -197,25 +226,30 @@ fn terms(options: &Options) -> Result<Terms> {
         names.vertex(name).with_context(|| format!("--from {name}: there is no such vertex"))
     };
     let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
-    let (counts_from, hops) = (options.program == ProgramArg::Distances, options.hops);
-    ensure!(counts_from || from.is_empty(), "--from is for distances");
-    ensure!(
-        !counts_from || !from.is_empty(),
-        "say with --from NAME where distances are counted from"
-    );
+    let (program, hops) = (options.program, options.hops);
+    let begins = matches!(program, ProgramArg::Distances | ProgramArg::Reach);
+    ensure!(begins || from.is_empty(), "--from is for distances and reach");
+    ensure!(!begins || !from.is_empty(), "say with --from NAME where it begins");
+    let bins = if program == ProgramArg::Edges { 0 } else { options.bins };
+    let noise = options.epsilon.map(|epsilon| Noise { epsilon, bins });
     let program = match options.program {
         ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
+        ProgramArg::Reach => Program::Reach { from: from.into_iter().collect(), hops },
+        ProgramArg::Edges => Program::Edges,
         ProgramArg::InDegrees => Program::InDegrees,
         ProgramArg::OutDegrees => Program::OutDegrees,
         ProgramArg::Katz => Program::Katz { base: options.attenuation, hops },
+        ProgramArg::Pagerank => Program::Pagerank { damping: options.damping, hops },
     };
     Ok(Terms {
         vertices: u32::try_from(names.len())?,
         naming,
         edges: options.edges,
         undirected: options.undirected,
+        weighted: options.weighted,
         program,
         shown: options.show,
+        noise,
         reader: None,
     })
 }

@@ -231,15 +231,34 @@ fn of_names(result: &GraphResult, names: &Names) -> Value {
             .iter()
             .map(|(value, count)| json!({ "value": value, "vertices": count }))
             .collect(),
+        Values::Total(total) => json!(total),
         Values::Closed(_) => Value::Null,
+    }
+}
+
+/// A value as people read it: ranks are parts of all.
+fn told(terms: &Terms, value: u64) -> String {
+    match terms.program {
+        Program::Pagerank { .. } => format!("{:.6}", value as f64 / (1u64 << 30) as f64),
+        _ => value.to_string(),
     }
 }
 
 /// Prints a result: a histogram, and the vertices with the highest values.
 fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()> {
-    output::bars(&rows(terms, &values.counts()))?;
+    if let Values::Total(total) = values {
+        output::line(&format!("{total} edges"))?;
+    } else if !matches!(terms.program, Program::Pagerank { .. }) {
+        output::bars(&rows(terms, &values.counts()))?;
+    }
+    if let Some(noise) = terms.noise {
+        output::line(&format!(
+            "with noise that hides any one edge: epsilon {}",
+            f64::from(noise.epsilon) / 1000.0
+        ))?;
+    }
     let (Values::Vertices(values), false) =
-        (values, matches!(terms.program, Program::Distances { .. }))
+        (values, matches!(terms.program, Program::Distances { .. } | Program::Reach { .. }))
     else {
         return Ok(());
     };
@@ -247,24 +266,31 @@ fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()
     let mut order: Vec<usize> = (0..values.len()).filter(|v| values[*v].is_some()).collect();
     order.sort_by_key(|vertex| std::cmp::Reverse(values[*vertex]));
     order.into_iter().take(top).try_for_each(|vertex| {
-        output::line(&format!("{:>8}  {}", values[vertex].unwrap_or(0), list[vertex]))
+        let value = told(terms, values[vertex].unwrap_or(0));
+        output::line(&format!("{value:>8}  {}", list[vertex]))
     })
 }
 
 /// The bars of a histogram.
 pub fn rows(terms: &Terms, counts: &[(Option<u64>, u64)]) -> Vec<(String, u64)> {
     let none = match (&terms.program, terms.shown) {
-        (Program::Distances { hops, .. }, _) => format!("not within {hops}"),
+        (Program::Distances { hops, .. } | Program::Reach { hops, .. }, _) => {
+            format!("not within {hops}")
+        }
         (_, asked::Shown::AtLeast(threshold)) => format!("below {threshold}"),
         _ => "none".to_owned(),
     };
     let known = counts.iter().filter_map(|(value, count)| Some((((*value)?), *count)));
     let largest = known.clone().map(|(value, _)| value).max().unwrap_or(0);
-    let width = (largest / BARS + 1).max(1);
+    let width = if terms.noise.is_some() { 1 } else { (largest / BARS + 1).max(1) };
     let mut rows = std::collections::BTreeMap::<u64, u64>::new();
     known.for_each(|(value, count)| *rows.entry(value / width).or_default() += count);
     let name = |bin: u64| match (&terms.program, width) {
         (Program::Distances { .. }, 1) => format!("{bin} hops"),
+        (Program::Reach { hops, .. }, 1) => format!("within {hops}"),
+        (_, 1) if terms.noise.is_some_and(|noise| bin == u64::from(noise.bins)) => {
+            format!("{bin} and more")
+        }
         (_, 1) => bin.to_string(),
         _ => format!("{} to {}", bin * width, bin * width + width - 1),
     };

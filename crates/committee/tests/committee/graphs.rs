@@ -14,8 +14,9 @@ pub fn terms(shown: Shown) -> Terms {
     let program = Program::Distances { from: vec![0], hops: 3 };
     // Fewer are not counted.
     let vertices = if shown == Shown::Counts { 14 } else { 5 };
-    let (naming, undirected, reader) = (Naming::Numbers, false, None);
-    Terms { vertices, naming, edges: 4, undirected, program, shown, reader }
+    let (naming, undirected, weighted) = (Naming::Numbers, false, false);
+    let (noise, reader) = (None, None);
+    Terms { vertices, naming, edges: 4, undirected, weighted, program, shown, noise, reader }
 }
 
 pub fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
@@ -155,7 +156,9 @@ async fn what_cannot_be_computed_is_refused_with_the_reason() {
     let far = Program::Distances { from: vec![14], hops: 3 };
     refused(&Terms { program: far, ..good.clone() }, "vertices of the graph").await;
     refused(&Terms { naming: Naming::Names(vec!["a".into()]), ..good.clone() }, "one name").await;
-    refused(&Terms { vertices: 10, ..good }, "counts of so few").await;
+    refused(&Terms { vertices: 10, ..good.clone() }, "counts of so few").await;
+    let noise = Some(asked::Noise { epsilon: 1000, bins: 8 });
+    refused(&Terms { noise, ..good.clone() }, "noise hides an edge").await;
     let katz = Program::Katz { base: 10, hops: 16 };
     refused(&Terms { program: katz, ..terms(Shown::Vertices) }, "a lower attenuation").await;
     world.stop().await;

@@ -10,8 +10,19 @@ use crate::world::{World, key, now, pass};
 
 fn terms() -> Terms {
     let (program, shown) = (Program::InDegrees, Shown::Vertices);
-    let (naming, undirected, reader) = (Naming::Numbers, false, None);
-    Terms { vertices: 500, naming, edges: 1500, undirected, program, shown, reader }
+    let (naming, undirected, weighted) = (Naming::Numbers, false, false);
+    let (noise, reader) = (None, None);
+    Terms {
+        vertices: 500,
+        naming,
+        edges: 1500,
+        undirected,
+        weighted,
+        program,
+        shown,
+        noise,
+        reader,
+    }
 }
 
 fn ask(world: &World, change: impl Fn(&mut Draft)) -> SignedDraft {

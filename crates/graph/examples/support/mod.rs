@@ -89,6 +89,7 @@ impl Servers {
             slice,
             program: program().describe(),
             shuffled: false,
+            decoys: None,
         };
         let keys = phase("set-up", &self.world, vec![(); 3], |party, ()| {
             let randomness = self.world.randomness(party.id, "set-up");

@@ -3,6 +3,7 @@
 //! WebAssembly without the feature `server`.
 
 mod contribution;
+mod noise;
 mod reader;
 mod result;
 mod terms;
@@ -11,6 +12,7 @@ use ostrakon_computation::{Archive, Card, Committee, Conclusion};
 use ostrakon_party::wire;
 
 pub use contribution::{BadContribution, BadList, Contribution, SEEDS, make};
+pub use noise::{EPSILON, Noise};
 pub use reader::{Closed, ReaderKey, SealedSeeds, Unmasked, Unreadable, mask, reader};
 pub use result::{GraphResult, Values};
 pub use terms::{

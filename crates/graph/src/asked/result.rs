@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Closed, Program, Shown, Terms, Unmasked, Unreadable};
 use crate::program::first_hops;
+use crate::spec::Decoys;
 
 /// The values that are shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +18,11 @@ use crate::program::first_hops;
 pub enum Values {
     /// Of each vertex, in their order; none where there is none to show.
     Vertices(Vec<Option<u64>>),
-    /// How many vertices have which value, in the values' order; those without one first.
+    /// How many vertices have which value, in the values' order; those without one first. With
+    /// noise, the last one is of all values from it on.
     Counts(Vec<(Option<u64>, u64)>),
+    /// One number of the whole graph.
+    Total(u64),
     /// For one reader alone: one of the above, once opened.
     Closed(Box<Closed>),
 }
@@ -39,7 +43,7 @@ impl Values {
     pub fn counts(&self) -> Vec<(Option<u64>, u64)> {
         match self {
             Values::Counts(counts) => counts.clone(),
-            Values::Closed(_) => Vec::new(),
+            Values::Total(_) | Values::Closed(_) => Vec::new(),
             Values::Vertices(values) => {
                 let mut counts = BTreeMap::<Option<u64>, u64>::new();
                 values.iter().for_each(|value| *counts.entry(*value).or_default() += 1);
@@ -60,6 +64,28 @@ impl Values {
     /// Of counts of edges or walks.
     pub fn of_numbers(terms: &Terms, values: &[Fp61]) -> Self {
         Self::of(terms, values.iter().map(|value| Some(value.value())).collect())
+    }
+
+    /// Of whether vertices were reached.
+    pub fn of_reached(terms: &Terms, reached: &[bool]) -> Self {
+        Self::of(terms, reached.iter().map(|reached| reached.then_some(1)).collect())
+    }
+
+    /// Of the vertices' values among decoys: how many have which value, with noise. What is less
+    /// than nothing is shown as nothing.
+    pub fn of_decoys(decoys: Decoys, values: &[Fp61]) -> Self {
+        let last = u64::from(decoys.bins);
+        let mut counts = vec![0u64; decoys.bins as usize + 1];
+        let shown = values.iter().filter(|value| **value != -Fp61::ONE);
+        shown.for_each(|value| counts[value.value().min(last) as usize] += 1);
+        let mean = u64::from(decoys.each / 2);
+        let of = |(value, count): (u64, u64)| (Some(value), count.saturating_sub(mean));
+        Values::Counts((0..).zip(counts).map(of).collect())
+    }
+
+    /// Of a sum with so many coins.
+    pub fn of_total(sum: Fp61, coins: u32) -> Self {
+        Values::Total(sum.value().saturating_sub(u64::from(coins / 2)))
     }
 
     /// Of the hops after which vertices were reached for the first time. Sources, which are public,
@@ -100,7 +126,18 @@ impl Values {
             let reached: Vec<bool> = elements.iter().map(|value| *value != Gf64::ZERO).collect();
             return Ok((Self::of_distances(terms, from, &first_hops(&reached, vertices)), liars));
         }
+        if let Program::Reach { .. } = &terms.program {
+            let Unmasked { elements, liars } = closed.open::<Gf64>(computation, key, words)?;
+            let reached: Vec<bool> = elements.iter().map(|value| *value != Gf64::ZERO).collect();
+            return Ok((Self::of_reached(terms, &reached), liars));
+        }
         let Unmasked { elements, liars } = closed.open::<Fp61>(computation, key, words)?;
+        if terms.program == Program::Edges {
+            return Ok((Self::of_total(elements[0], terms.coins()), liars));
+        }
+        if let Some(decoys) = terms.decoys() {
+            return Ok((Self::of_decoys(decoys, &elements), liars));
+        }
         let Shown::AtLeast(_) = terms.shown else {
             return Ok((Self::of_numbers(terms, &elements), liars));
         };

@@ -8,9 +8,11 @@ use ostrakon_field::P61;
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
+use super::noise::{EPSILON, Noise};
 use super::{JOB, NotGraphs, ReaderKey, SERVERS};
 use crate::edges::Names;
-use crate::params::MAX_THRESHOLD;
+use crate::params::{MAX_RANKED_EDGES, MAX_THRESHOLD};
+use crate::spec::Decoys;
 
 /// Names up to so many bytes stand in the draft itself.
 const INLINE: usize = 40_000;
@@ -27,6 +29,12 @@ pub const MOST_WORDS: u64 = 250_000_000;
 const WORDS_OF_A_HOP: u64 = 20;
 /// Words of each row besides, the order check's most of all.
 const WORDS_OF_A_ROW: u64 = 105;
+/// Words that dividing one number takes: its mask's bits, products and what verifies them.
+const WORDS_OF_A_QUOTIENT: u64 = 3500;
+/// Most vertices that are ranked: each takes about 250 products in each hop.
+const MOST_RANKED: u32 = 1 << 13;
+/// Most rows of vertices and decoys.
+const MOST_DECOYS: u32 = 1 << 20;
 /// Most elements of a result for one reader, which everybody gets under masks: 16 MiB.
 const MOST_CLOSED: usize = 1 << 21;
 /// Most vertices from which distances are counted.
@@ -73,6 +81,15 @@ pub enum Program {
         /// How far is looked.
         hops: u32,
     },
+    /// Which vertices can be reached from these within so many hops.
+    Reach {
+        /// Where it begins, in ascending order.
+        from: Vec<u32>,
+        /// How far is looked.
+        hops: u32,
+    },
+    /// How many edges there are.
+    Edges,
     /// How many edges lead to each vertex.
     InDegrees,
     /// How many edges lead from each vertex.
@@ -82,6 +99,13 @@ pub enum Program {
         /// The inverse of the attenuation.
         base: u64,
         /// The longest walks that count.
+        hops: u32,
+    },
+    /// PageRank after so many steps, scaled by 2^30.
+    Pagerank {
+        /// The part of a rank that follows edges, in thousandths.
+        damping: u32,
+        /// The steps.
         hops: u32,
     },
 }
@@ -109,10 +133,14 @@ pub struct Terms {
     pub edges: u32,
     /// Whether an edge leads in both directions.
     pub undirected: bool,
+    /// Whether a line's third field counts: so many edges, which take as many rows.
+    pub weighted: bool,
     /// What is computed.
     pub program: Program,
     /// What is shown of it.
     pub shown: Shown,
+    /// The noise on it, if it is not exact.
+    pub noise: Option<Noise>,
     /// Who alone can read what is shown; none for everybody with the link.
     pub reader: Option<ReaderKey>,
 }
@@ -160,6 +188,22 @@ pub enum BadTerms {
          more vertices besides those from which distances are counted"
     )]
     Telling,
+    /// The number of edges.
+    #[error("the number of edges belongs to no vertex: show counts")]
+    Total,
+    /// The ranking.
+    #[error(
+        "ranks are of up to {MOST_RANKED} vertices and {MAX_RANKED_EDGES} edges of all owners \
+         together, with a damping of 1 to 999 thousandths, and the value of each vertex is shown"
+    )]
+    Ranks,
+    /// The noise.
+    #[error(
+        "noise hides an edge in the number of edges and in counts of degrees only, with an epsilon \
+         of {} to {} thousandths and counts of 1 to {MAX_THRESHOLD} degrees",
+        EPSILON.start(), EPSILON.end()
+    )]
+    Noise,
     /// The threshold.
     #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
     Threshold,
@@ -205,7 +249,7 @@ impl Terms {
         }
         ensure(HOPS.contains(&self.hops()), BadTerms::Hops)?;
         match &self.program {
-            Program::Distances { from, .. } => {
+            Program::Distances { from, .. } | Program::Reach { from, .. } => {
                 let ascend = from.windows(2).all(|pair| pair[0] < pair[1]);
                 let known = from.last().is_some_and(|last| *last < self.vertices);
                 ensure(ascend && known && from.len() <= MOST_SOURCES, BadTerms::Sources)?;
@@ -221,8 +265,16 @@ impl Terms {
                 let (hops, edges, most) = (*hops, edges / rows, most / rows);
                 ensure(edges <= most, BadTerms::Walks { hops, owners, edges, most })?;
             }
+            Program::Pagerank { damping, .. } => {
+                let edges = owners as u64 * u64::from(self.cap());
+                let fits = self.vertices <= MOST_RANKED && edges <= MAX_RANKED_EDGES;
+                let shown = self.shown == Shown::Vertices;
+                ensure(fits && shown && (1..1000).contains(damping), BadTerms::Ranks)?;
+            }
+            Program::Edges => ensure(self.shown == Shown::Counts, BadTerms::Total)?,
             Program::InDegrees | Program::OutDegrees => {}
         }
+        self.validate_noise()?;
         if let Shown::AtLeast(threshold) = self.shown {
             let degrees = matches!(self.program, Program::InDegrees | Program::OutDegrees);
             let fits = (1..=MAX_THRESHOLD).contains(&threshold);
@@ -231,6 +283,42 @@ impl Terms {
         let closed = self.reader.map_or(0, |_| self.closed_words());
         ensure(closed <= MOST_CLOSED, BadTerms::Closed(closed))?;
         ensure(owners <= self.most_owners(), BadTerms::TooMuch(owners))
+    }
+
+    /// Noise hides what has a sensitivity: one more edge is one more, or moves a vertex by one
+    /// degree. How many vertices are reached can change by all of them.
+    fn validate_noise(&self) -> Result<(), BadTerms> {
+        let Some(noise) = self.noise else { return Ok(()) };
+        let counted = match self.program {
+            Program::Edges => noise.bins == 0,
+            Program::InDegrees | Program::OutDegrees => {
+                self.shown == Shown::Counts && (1..=MAX_THRESHOLD).contains(&noise.bins)
+            }
+            _ => false,
+        };
+        let fits = || {
+            let rows = self.decoys().map_or(0, |decoys| decoys.rows());
+            self.vertices + rows <= MOST_DECOYS
+        };
+        let sound = counted && EPSILON.contains(&noise.epsilon) && fits();
+        if sound { Ok(()) } else { Err(BadTerms::Noise) }
+    }
+
+    /// Coins of the noise on each number that is shown; 0 without noise.
+    pub fn coins(&self) -> u32 {
+        self.noise.map_or(0, |noise| noise.coins(&self.program, self.undirected))
+    }
+
+    /// The rows that are shuffled among the vertices' values, so that they are counted with noise.
+    pub fn decoys(&self) -> Option<Decoys> {
+        let noise = self.noise.filter(|_| self.program != Program::Edges)?;
+        Some(Decoys { bins: noise.bins, each: self.coins() })
+    }
+
+    /// What a contributor's part in the result can tell of it, in thousandths of ε; none if the
+    /// result is exact. Noise hides an edge, and a contributor may have as many as the cap.
+    pub fn epsilon(&self) -> Option<u64> {
+        self.noise.map(|noise| u64::from(noise.epsilon) * u64::from(self.edges))
     }
 
     /// Whether this can be asked of whoever wants to contribute: each server takes its part of what
@@ -252,17 +340,23 @@ impl Terms {
     pub fn closed_words(&self) -> usize {
         let each = match (&self.program, self.shown) {
             (Program::Distances { hops, .. }, _) => *hops as usize,
+            (Program::Edges, _) => return 1,
             (_, Shown::AtLeast(_)) => 2,
             _ => 1,
         };
-        self.vertices as usize * each
+        let decoys = self.decoys().map_or(0, |decoys| decoys.rows());
+        (self.vertices + decoys) as usize * each
     }
 
     /// How many hops are computed.
     pub fn hops(&self) -> u32 {
         match &self.program {
-            Program::Distances { hops, .. } | Program::Katz { hops, .. } => *hops,
-            Program::InDegrees | Program::OutDegrees => 1,
+            Program::Distances { hops, .. }
+            | Program::Reach { hops, .. }
+            | Program::Katz { hops, .. } => *hops,
+            // One more, backward, counts what ranks are divided by.
+            Program::Pagerank { hops, .. } => hops.saturating_add(1),
+            Program::Edges | Program::InDegrees | Program::OutDegrees => 1,
         }
     }
 
@@ -283,6 +377,15 @@ impl Terms {
         // Between hops the vertices' values are kept: what everybody knows, masks, what was
         // shuffled.
         let values = 4 * u64::from(self.hops()) * u64::from(self.vertices);
+        let besides = match (&self.program, self.decoys()) {
+            (Program::Pagerank { .. }, _) => u64::from(self.vertices) * WORDS_OF_A_QUOTIENT,
+            (_, Some(decoys)) => {
+                let rows = u64::from(self.vertices) + u64::from(decoys.rows());
+                rows * (WORDS_OF_A_ROW + 10 * u64::from(decoys.bins + 1))
+            }
+            _ => 0,
+        };
+        let values = values + besides;
         (lists as u64).saturating_mul(u64::from(self.rows()) * row).saturating_add(values)
     }
 
@@ -290,10 +393,12 @@ impl Terms {
     pub fn most_owners(&self) -> usize {
         let own = self.words(0);
         let mut owners = MOST_WORDS.saturating_sub(own) / (self.words(1) - own).max(1);
-        if let Program::Katz { base, hops } = self.program {
-            let edges = most_katz_edges(base, hops).unwrap_or(0);
-            owners = owners.min(edges / u64::from(self.cap().max(1)));
-        }
+        let edges = match self.program {
+            Program::Katz { base, hops } => most_katz_edges(base, hops).unwrap_or(0),
+            Program::Pagerank { .. } => MAX_RANKED_EDGES,
+            _ => u64::MAX,
+        };
+        owners = owners.min(edges / u64::from(self.cap().max(1)));
         usize::try_from(owners).unwrap_or(usize::MAX).min(crate::params::MAX_LISTS)
     }
 }
@@ -352,7 +457,8 @@ mod tests {
     fn katz(base: u64, hops: u32, edges: u32) -> Terms {
         let program = Program::Katz { base, hops };
         let (naming, shown) = (Naming::Numbers, Shown::Vertices);
-        Terms { vertices: 3, naming, edges, undirected: false, program, shown, reader: None }
+        let (undirected, weighted, noise, reader) = (false, false, None, None);
+        Terms { vertices: 3, naming, edges, undirected, weighted, program, shown, noise, reader }
     }
 
     /// The highest value after so many hops, by definition, in numbers that do not wrap.
@@ -401,5 +507,50 @@ mod tests {
         assert_eq!(of(11, &[4], Shown::Counts), Ok(()));
         assert_eq!(of(11, &[4, 5], Shown::Counts), Err(BadTerms::Telling));
         assert_eq!(of(11, &[4, 5], Shown::Vertices), Ok(()));
+    }
+
+    #[test]
+    fn noise_is_on_what_has_a_sensitivity_and_on_nothing_else() {
+        let of = |program, shown, epsilon, bins| {
+            let noise = Some(Noise { epsilon, bins });
+            let terms = Terms { vertices: 100, program, shown, noise, ..katz(2, 1, 4) };
+            terms.validate(1).map(|()| terms.epsilon())
+        };
+        assert_eq!(of(Program::Edges, Shown::Counts, 1000, 0), Ok(Some(4000)));
+        assert_eq!(of(Program::InDegrees, Shown::Counts, 1000, 8), Ok(Some(4000)));
+        let (from, hops) = (vec![1], 2);
+        let reach = Program::Reach { from: from.clone(), hops };
+        let distances = Program::Distances { from, hops };
+        let katz = Program::Katz { base: 10, hops };
+        for (program, shown, epsilon, bins) in [
+            (reach, Shown::Counts, 1000, 8),
+            (distances, Shown::Counts, 1000, 8),
+            (katz, Shown::Counts, 1000, 8),
+            (Program::InDegrees, Shown::Vertices, 1000, 8),
+            (Program::InDegrees, Shown::AtLeast(2), 1000, 8),
+            (Program::InDegrees, Shown::Counts, 1000, 0),
+            (Program::InDegrees, Shown::Counts, 100, 8),
+            (Program::InDegrees, Shown::Counts, 1000, 65),
+            (Program::Edges, Shown::Counts, 0, 0),
+        ] {
+            assert_eq!(of(program, shown, epsilon, bins), Err(BadTerms::Noise));
+        }
+    }
+
+    #[test]
+    fn ranks_are_asked_of_as_many_as_can_be_divided_for() {
+        let of = |vertices, edges, damping, shown| {
+            let program = Program::Pagerank { damping, hops: 20 };
+            Terms { vertices, program, shown, ..katz(2, 1, edges) }.validate(2)
+        };
+        assert_eq!(of(1000, 10_000, 850, Shown::Vertices), Ok(()));
+        for (vertices, edges, damping, shown) in [
+            (MOST_RANKED + 1, 10, 850, Shown::Vertices),
+            (10, MOST_EDGES, 1000, Shown::Vertices),
+            (10, 10, 0, Shown::Vertices),
+            (10, 10, 850, Shown::Counts),
+        ] {
+            assert_eq!(of(vertices, edges, damping, shown), Err(BadTerms::Ranks));
+        }
     }
 }

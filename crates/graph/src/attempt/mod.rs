@@ -23,11 +23,12 @@ use crate::output::{Computed, Reader};
 use crate::owner::Maps;
 use crate::program::{Degree, Katz, Reach, VertexProgram};
 use crate::query::Linked;
+use crate::ranking::PageRank;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, bind};
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobName, Phase};
-use crate::spec::{Direction, JobSpec, ListSpec};
+use crate::spec::{Decoys, Direction, JobSpec, ListSpec};
 use crate::watch::Watch;
 
 /// Hops that are prepared under one coin.
@@ -106,6 +107,7 @@ fn spec_of(
     let hops = terms.hops();
     let direction = match terms.program {
         Program::OutDegrees => Direction::Backward,
+        Program::Pagerank { .. } => Direction::BackwardOnce,
         _ => Direction::Forward,
     };
     JobSpec {
@@ -118,16 +120,20 @@ fn spec_of(
         direction,
         slice: hops.min(SLICE),
         program,
-        shuffled: terms.shown == Shown::Counts,
+        shuffled: terms.shown == Shown::Counts && terms.program != Program::Edges,
+        decoys: terms.decoys(),
     }
 }
 
 /// The descriptor of an attempt at these terms.
 pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
     let described = match &terms.program {
-        Program::Distances { from, .. } => Reach { sources: from.clone() }.describe(),
-        Program::InDegrees | Program::OutDegrees => Degree.describe(),
+        Program::Distances { from, .. } | Program::Reach { from, .. } => {
+            Reach { sources: from.clone() }.describe()
+        }
+        Program::Edges | Program::InDegrees | Program::OutDegrees => Degree.describe(),
         Program::Katz { base, .. } => Katz { base: *base }.describe(),
+        Program::Pagerank { damping, .. } => PageRank { damping: *damping }.describe(),
     };
     spec_of(computation, terms, lists, number, described)
 }
@@ -166,12 +172,29 @@ pub async fn compute(
             let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
             Ok(Computation { excluded, values: show_distances(&task, from, computed).await? })
         }
-        Program::InDegrees | Program::OutDegrees => {
+        Program::Reach { from, .. } => {
+            let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
+            Ok(Computation { excluded, values: show_reached(&task, computed).await? })
+        }
+        Program::Edges | Program::InDegrees | Program::OutDegrees => {
             let (excluded, computed) = shared(at, &task, Degree).await?;
-            Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
+            if task.terms.noise.is_some() {
+                once(&task, journal)?;
+            }
+            let values = match (&task.terms.program, task.terms.decoys()) {
+                (Program::Edges, _) => show_total(&task, computed).await?,
+                (_, Some(decoys)) => show_among(&task, decoys, computed).await?,
+                (_, None) => show_numbers(&task, computed).await?,
+            };
+            Ok(Computation { excluded, values })
         }
         Program::Katz { base, .. } => {
             let (excluded, computed) = shared(at, &task, Katz { base: *base }).await?;
+            Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
+        }
+        Program::Pagerank { damping, .. } => {
+            let (excluded, linked) = linked(at, &task, PageRank { damping: *damping }).await?;
+            let computed = linked.rank(party, at.query(), &Volatile::default()).await?;
             Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
         }
     }
@@ -188,6 +211,50 @@ async fn show_distances(
         Some(reader) => Values::Closed(Box::new(computed.first_reached_to(reader, &marks).await?)),
         None => Values::of_distances(task.terms, from, &computed.first_reached(&marks).await?),
     })
+}
+
+/// G6 for reach.
+async fn show_reached(task: &Task<'_>, mut computed: Computed<Reach>) -> Result<Values, Stop> {
+    let marks = Volatile::default();
+    Ok(match reader(task) {
+        Some(reader) => {
+            let last = computed.last().map(<[_]>::to_vec);
+            Values::Closed(Box::new(computed.nonzero_to(&last, reader, &marks).await?))
+        }
+        None => Values::of_reached(task.terms, &computed.reached(&marks).await?),
+    })
+}
+
+/// G6 for the number of edges.
+async fn show_total(task: &Task<'_>, mut computed: Computed<Degree>) -> Result<Values, Stop> {
+    let (marks, coins) = (Volatile::default(), task.terms.coins());
+    Ok(match reader(task) {
+        Some(reader) => Values::Closed(Box::new(computed.total_to(coins, reader, &marks).await?)),
+        None => Values::of_total(computed.total(coins, &marks).await?, coins),
+    })
+}
+
+/// G6 for counts with noise.
+async fn show_among(
+    task: &Task<'_>,
+    decoys: Decoys,
+    mut computed: Computed<Degree>,
+) -> Result<Values, Stop> {
+    let marks = Volatile::default();
+    Ok(match reader(task) {
+        Some(reader) => {
+            Values::Closed(Box::new(computed.among_decoys_to(decoys, reader, &marks).await?))
+        }
+        None => Values::of_decoys(decoys, &computed.among_decoys(decoys, &marks).await?),
+    })
+}
+
+/// Another attempt would have other noise, and the mean of both less: what has noise is opened in
+/// one attempt only.
+fn once(task: &Task<'_>, journal: &dyn Journal) -> Result<(), Stop> {
+    let mut transcript = Transcript::new("ostrakon/v1/graph/attempt with noise");
+    transcript.number(task.number);
+    bind(journal, "noise".to_owned(), &transcript.finish())
 }
 
 /// G6 for whatever counts.
@@ -223,33 +290,53 @@ struct At<'a> {
     randomness: &'a Secret,
 }
 
+impl At<'_> {
+    fn draw(&self, what: &[u8]) -> Secret {
+        self.randomness.derive("ostrakon/v1/graph/attempt", &[what])
+    }
+
+    /// The randomness of the hops.
+    fn query(&self) -> [u8; 32] {
+        *self.draw(b"query").expose()
+    }
+}
+
 /// G1 to G5: up to the shared result. Returns which lists are left out, too.
 async fn shared<P: VertexProgram>(
     at: At<'_>,
     task: &Task<'_>,
     program: P,
 ) -> Result<(Vec<usize>, Computed<P>), Failed> {
-    let At { party, key, journal, randomness } = at;
+    let (excluded, linked) = linked(at, task, program).await?;
+    let computed = linked.compute(at.party, at.query(), &Volatile::default()).await?;
+    Ok((excluded, computed))
+}
+
+/// G1 to G4.
+async fn linked<P: VertexProgram>(
+    at: At<'_>,
+    task: &Task<'_>,
+    program: P,
+) -> Result<(Vec<usize>, Linked<P>), Failed> {
+    let At { party, key, journal, .. } = at;
     let lists = task.contributions.len();
     let described = program.describe();
     let spec = spec_of(task.computation, task.terms, lists, task.number, described);
     let name = spec.name();
-    let draw = |what: &[u8]| randomness.derive("ostrakon/v1/graph/attempt", &[what]);
     let run = Run { party: party.clone(), instance: name.instance(Phase::Dealing) };
-    let fresh = draw(b"keys");
+    let fresh = at.draw(b"keys");
     let dealing = deal(&run, key, task, &name, &fresh);
     let (seeds, complete) = run.with_accusations(dealing).await?;
     let job = Job::new(spec, program).ok_or(Stop::Check("the terms"))?.watched(task.watch.clone());
     let marks = Volatile::default();
-    let fresh = *draw(b"preparation").expose();
+    let fresh = *at.draw(b"preparation").expose();
     let stock = job.prepare_dealt(party, seeds, fresh, &marks).await?;
     let maps = task.contributions.iter().zip(&complete);
     let maps: Vec<Option<Maps>> =
         maps.map(|(of, complete)| complete.then(|| of.maps.clone())).collect();
-    let linked = stock.link(party, maps, *draw(b"link").expose(), &marks).await?;
+    let linked = stock.link(party, maps, *at.draw(b"link").expose(), &marks).await?;
     let excluded = accept(task, &linked, journal)?;
-    let computed = linked.compute(party, *draw(b"query").expose(), &marks).await?;
-    Ok((excluded, computed))
+    Ok((excluded, linked))
 }
 
 /// G1 and G2.

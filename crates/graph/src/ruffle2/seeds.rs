@@ -86,6 +86,10 @@ pub enum Purpose {
     ProductZero(u64),
     /// A random sharing, by step.
     Random(u64),
+    /// A pair's random bits, by step.
+    Bits(u64),
+    /// The masks under which a hop begins anew, by the hop.
+    Restart(u32),
     /// Masks of what one reader alone may open, by the batch.
     Reader(u32),
 }
@@ -110,6 +114,8 @@ impl Purpose {
             Purpose::Zero(slice) => (b"zero", [slice.into(), 0, 0, 0]),
             Purpose::ProductZero(step) => (b"product zero", [step, 0, 0, 0]),
             Purpose::Random(step) => (b"random", [step, 0, 0, 0]),
+            Purpose::Bits(step) => (b"bits", [step, 0, 0, 0]),
+            Purpose::Restart(hop) => (b"restart", [hop.into(), 0, 0, 0]),
             Purpose::Reader(batch) => (b"reader", [batch.into(), 0, 0, 0]),
         }
     }

@@ -77,6 +77,38 @@ impl<F: WordField> Rss<F> {
         sum
     }
 
+    /// A vector that the two members of a pair know, and nobody else: `values` makes it for them.
+    pub fn known(party: u8, pair: Pair, count: usize, values: impl Fn() -> Vec<F>) -> Self {
+        let share = |own| if own == pair { values() } else { vec![F::ZERO; count] };
+        Self::of_own(party, Pair::of_party(party).map(share))
+    }
+
+    /// What a linear function makes of two vectors' elements.
+    ///
+    /// # Panics
+    /// If they have different lengths.
+    pub fn zip(&self, other: &Self, linear: impl Fn(F, F) -> F) -> Self {
+        assert_eq!(self.len(), other.len(), "vectors of one length");
+        let both = |i: usize| self.own[i].iter().zip(&other.own[i]);
+        Self::of_own(self.party, [0, 1].map(|i| both(i).map(|(a, b)| linear(*a, *b)).collect()))
+    }
+
+    /// `scale`·x + `shift` for public numbers, element by element.
+    pub fn affine(&self, scale: &[F], shift: &[F]) -> Self {
+        let mut scaled = self.map(|share| share.iter().zip(scale).map(|(x, s)| *x * *s).collect());
+        for (share, pair) in scaled.own.iter_mut().zip(Pair::of_party(self.party)) {
+            if pair == Pair::P01 {
+                share.iter_mut().zip(shift).for_each(|(element, public)| *element += *public);
+            }
+        }
+        scaled
+    }
+
+    /// Some of its elements, one after the other.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        self.map(|share| share[range.clone()].to_vec())
+    }
+
     /// One vector after the other.
     pub fn concat(parts: &[&Self]) -> Self {
         let party = parts.first().map_or(0, |part| part.party);

@@ -256,6 +256,7 @@ pub fn spec_of<P: VertexProgram>(
         slice: hops.min(2),
         program: program.describe(),
         shuffled: false,
+        decoys: None,
     }
 }
 

@@ -37,7 +37,7 @@ fn graphs(draw: &mut Draw, vertices: u32, caps: &[u32]) -> Vec<Vec<Edge>> {
 fn whole(graphs: &[Vec<Edge>], direction: Direction) -> Vec<(u32, u32)> {
     let ends = graphs.iter().flatten().filter_map(|edge| Some((edge.source?, edge.target?)));
     match direction {
-        Direction::Forward => ends.collect(),
+        Direction::Forward | Direction::BackwardOnce => ends.collect(),
         Direction::Backward => ends.map(|(a, b)| (b, a)).collect(),
     }
 }

@@ -73,7 +73,7 @@ fn upload(deployment: &Deployment, spec: &JobSpec) -> Upload {
     let seeds = combine([Some(&issues[0]), Some(&issues[1]), Some(&issues[2])], 3).unwrap();
     // Either way vertex 1 is reached.
     let way = match spec.direction {
-        Direction::Forward => edge(0, 1),
+        Direction::Forward | Direction::BackwardOnce => edge(0, 1),
         Direction::Backward => edge(1, 0),
     };
     let orders = orders(spec, 0, &[way]).unwrap();

@@ -34,8 +34,9 @@ pub fn member(party: usize) -> ExchangeKey {
 }
 
 pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
-    let (naming, undirected, reader) = (Naming::Numbers, false, None);
-    Terms { vertices, naming, edges, undirected, program, shown, reader }
+    let (naming, undirected, weighted) = (Naming::Numbers, false, false);
+    let (noise, reader) = (None, None);
+    Terms { vertices, naming, edges, undirected, weighted, program, shown, noise, reader }
 }
 
 pub fn distances(from: u32, hops: u32) -> Program {

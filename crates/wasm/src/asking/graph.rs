@@ -6,7 +6,7 @@ use ostrakon_computation::{
     Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_graph::asked::{self, Naming, Program, ReaderKey, Shown, Terms, Values};
+use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::edges::{Names, Reading};
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +40,12 @@ struct Asking {
     vertices: u32,
     edges: u32,
     undirected: bool,
+    #[serde(default)]
+    weighted: bool,
     program: Wanted,
     shown: Shown,
+    #[serde(default)]
+    noise: Option<Noise>,
     for_me: bool,
     minimum: u32,
     closes: Option<u64>,
@@ -53,9 +57,12 @@ struct Asking {
 #[serde(rename_all = "kebab-case")]
 enum Wanted {
     Distances { from: Vec<String>, hops: u32 },
+    Reach { from: Vec<String>, hops: u32 },
+    Edges,
     InDegrees,
     OutDegrees,
     Katz { base: u64, hops: u32 },
+    Pagerank { damping: u32, hops: u32 },
 }
 
 #[derive(Serialize)]
@@ -81,9 +88,17 @@ impl Asking {
                 let from: Result<BTreeSet<u32>> = from.iter().map(vertex).collect();
                 Program::Distances { from: from?.into_iter().collect(), hops: *hops }
             }
+            Wanted::Reach { from, hops } => {
+                let from: Result<BTreeSet<u32>> = from.iter().map(vertex).collect();
+                Program::Reach { from: from?.into_iter().collect(), hops: *hops }
+            }
+            Wanted::Edges => Program::Edges,
             Wanted::InDegrees => Program::InDegrees,
             Wanted::OutDegrees => Program::OutDegrees,
             Wanted::Katz { base, hops } => Program::Katz { base: *base, hops: *hops },
+            Wanted::Pagerank { damping, hops } => {
+                Program::Pagerank { damping: *damping, hops: *hops }
+            }
         };
         let named = self.names.is_some();
         Ok(Terms {
@@ -91,8 +106,10 @@ impl Asking {
             naming: if named { Naming::of(&names) } else { Naming::Numbers },
             edges: self.edges,
             undirected: self.undirected,
+            weighted: self.weighted,
             program,
             shown: self.shown,
+            noise: self.noise,
             reader: self.for_me.then(|| ReaderKey(asked::reader(creator).public())),
         })
     }
@@ -133,8 +150,10 @@ struct Read<'a> {
     vertices: u32,
     edges: u32,
     undirected: bool,
+    weighted: bool,
     program: &'a Program,
     shown: Shown,
+    noise: Option<Noise>,
     minimum: u32,
     closes: Option<u64>,
     anyone: bool,
@@ -170,6 +189,8 @@ struct Proven {
     missing: u32,
     /// How many vertices have which value.
     counts: Option<Vec<(Option<u64>, u64)>>,
+    /// The one number that came out, if it is one.
+    total: Option<u64>,
     /// The vertices with the highest values, by name; none where only counts are shown.
     top: Vec<(String, u64)>,
     /// Whether there is a result that only who asked can read, and this is somebody else.
@@ -202,15 +223,16 @@ impl AskedGraph {
             }
             Naming::File(_) => None,
         };
-        let reading = Reading::default();
+        let reading = Reading::weighted(terms.weighted);
         Ok(Self { committee, digest: own, draft, computation, terms, names, reading })
     }
 
     pub fn read(&self) -> Result<String> {
-        let Terms { vertices, edges, undirected, program, shown, .. } = &self.terms;
+        let Terms { vertices, edges, undirected, weighted, program, shown, noise, .. } =
+            &self.terms;
         let list = self.names.as_ref().map(Names::list);
         let from = match (program, list) {
-            (Program::Distances { from, .. }, Some(list)) => {
+            (Program::Distances { from, .. } | Program::Reach { from, .. }, Some(list)) => {
                 from.iter().map(|vertex| list[*vertex as usize].clone()).collect()
             }
             _ => Vec::new(),
@@ -220,8 +242,10 @@ impl AskedGraph {
             vertices: *vertices,
             edges: *edges,
             undirected: *undirected,
+            weighted: *weighted,
             program,
             shown: *shown,
+            noise: *noise,
             minimum: self.draft.minimum,
             closes: self.draft.closes,
             anyone: self.draft.contributors == Contributors::Anyone,
@@ -245,7 +269,7 @@ impl AskedGraph {
     }
 
     pub fn begin(&mut self) {
-        self.reading = Reading::default();
+        self.reading = Reading::weighted(self.terms.weighted);
     }
 
     pub fn take(&mut self, piece: &str) -> Result<String> {
@@ -319,6 +343,10 @@ impl AskedGraph {
             out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
             missing: archive.seal.missing(&archive.draft.draft),
             counts: shown.map(|result| result.values.counts()),
+            total: shown.and_then(|result| match result.values {
+                Values::Total(total) => Some(total),
+                _ => None,
+            }),
             top: shown.map_or_else(Vec::new, |result| self.highest(&result.values, top)),
             closed: result.is_some() && shown.is_none(),
             liars,
@@ -400,8 +428,10 @@ mod tests {
             naming: Naming::Names(["anna", "ben", "carl"].map(str::to_owned).to_vec()),
             edges: 4,
             undirected: false,
+            weighted: false,
             program: Program::Distances { from: vec![1], hops: 2 },
             shown: Shown::Vertices,
+            noise: None,
             reader: None,
         };
         let draft = Draft {

@@ -22,8 +22,10 @@ const questionShape = record({
   vertices: count,
   edges: count,
   undirected: flag,
+  weighted: flag,
   program: opaque,
   shown: opaque,
+  noise: optional(record({ epsilon: count, bins: count })),
   minimum: count,
   closes: optional(count),
   anyone: flag,
@@ -56,6 +58,7 @@ const provenShape = record({
   out: count,
   missing: count,
   counts: optional(list(pair(optional(amount), count))),
+  total: optional(amount),
   top: list(pair(text, amount)),
   closed: flag,
   liars: list(count),
@@ -70,6 +73,8 @@ export interface GraphResult {
   out: number;
   missing: number;
   counts: [number | null, number][] | null;
+  /** The one number that came out, if it is one. */
+  total: number | null;
   top: [string, number][];
   /** Whether only who asked can read it, and this is somebody else. */
   closed: boolean;
@@ -80,20 +85,28 @@ export interface GraphResult {
 
 /** What is computed, for people. */
 export type Computed =
-  | { kind: 'distances'; hops: number }
-  | { kind: 'in-degrees' | 'out-degrees' }
-  | { kind: 'katz'; hops: number };
+  | { kind: 'distances' | 'reach' | 'katz' | 'pagerank'; hops: number }
+  | { kind: 'edges' | 'in-degrees' | 'out-degrees' };
 
 const programShape = record({
   distances: optional(record({ hops: count })),
+  reach: optional(record({ hops: count })),
   katz: optional(record({ hops: count })),
+  pagerank: optional(record({ hops: count })),
 });
 
+/** Ranks are scaled by this: all of them together. */
+export const RANKS = 2 ** 30;
+
 export function computedBy(program: unknown): Computed {
-  if (program === 'in-degrees' || program === 'out-degrees') return { kind: program };
-  const { distances, katz } = programShape(program);
-  if (distances) return { kind: 'distances', hops: distances.hops };
-  if (katz) return { kind: 'katz', hops: katz.hops };
+  if (program === 'edges' || program === 'in-degrees' || program === 'out-degrees') {
+    return { kind: program };
+  }
+  const of = programShape(program);
+  for (const kind of ['distances', 'reach', 'katz', 'pagerank'] as const) {
+    const parameters = of[kind];
+    if (parameters) return { kind, hops: parameters.hops };
+  }
   throw new Told(t.unknown);
 }
 

@@ -8,7 +8,10 @@ import { keepCreator, type Found } from '../../asked/committee';
 
 export type Program =
   | { distances: { from: string[]; hops: number } }
+  | { reach: { from: string[]; hops: number } }
   | { katz: { base: number; hops: number } }
+  | { pagerank: { damping: number; hops: number } }
+  | 'edges'
   | 'in-degrees'
   | 'out-degrees';
 
@@ -19,8 +22,11 @@ export interface Terms {
   vertices: number;
   edges: number;
   undirected: boolean;
+  weighted: boolean;
   program: Program;
   shown: 'counts' | 'vertices' | { 'at-least': number };
+  /** Noise that hides one connection, if there is some: ε in thousandths. */
+  noise: { epsilon: number; bins: number } | null;
   for_me: boolean;
   minimum: number;
   closes: number | null;

@@ -25,9 +25,15 @@ export const de: Graph = {
     what: 'Was wird berechnet?',
     program: {
       distances: ['Entfernungen', 'Wie viele Verbindungen jeder vom Anfang entfernt ist.'],
+      reach: [
+        'Wer in der Nähe ist',
+        'Welche höchstens so viele Verbindungen entfernt sind. Verrät weniger als Entfernungen.',
+      ],
+      edges: ['Wie viele Verbindungen', 'Eine Zahl für alle zusammen.'],
       'in-degrees': ['Eingehende Verbindungen', 'Wie viele zu jedem hinführen.'],
       'out-degrees': ['Ausgehende Verbindungen', 'Wie viele von jedem wegführen.'],
       katz: ['Zentralität', 'Wege zu jedem, von denen längere weniger zählen (Katz).'],
+      pagerank: ['Rang', 'Verbunden von dem, was selbst hoch steht (PageRank).'],
     },
     from: 'Anfang bei',
     fromHint: 'Ein Name, oder mehrere mit Kommas dazwischen. Alle, die beitragen, sehen es.',
@@ -38,6 +44,10 @@ export const de: Graph = {
       vertices: ['Der Wert von jedem', 'Kann Beitragenden viel übereinander verraten.'],
       'at-least': ['Die Werte ab einer Zahl', 'Von den anderen nur, dass sie weniger haben.'],
     },
+    noisy: 'Rauschen dazu, sodass niemand erkennt, ob es irgendeine einzelne Verbindung gibt.',
+    epsilon: 'Wie wenig darf es verraten? (ε)',
+    epsilonHint:
+      'Von 0,25 bis 10; kleinere Zahlen verbergen mehr und brauchen mehr Rauschen. Üblich ist 1.',
     threshold: 'Ab welcher Zahl?',
     readerTitle: 'Wer kann es lesen?',
     reader: {
@@ -84,6 +94,11 @@ export const de: Graph = {
   comesOut: {
     distances: (hops, from) =>
       `Was berechnet wird: wie viele Verbindungen jeder Knoten von ${from.length > 0 && from.length <= 5 ? spoken(from) : 'gegebenen Knoten'} entfernt ist, bis zu ${number(hops)}.`,
+    reach: (hops, from) =>
+      `Was berechnet wird: welche Knoten höchstens ${several(hops, 'Verbindung', 'Verbindungen')} von ${from.length > 0 && from.length <= 5 ? spoken(from) : 'gegebenen Knoten'} entfernt sind.`,
+    edges: 'Was berechnet wird: wie viele Verbindungen es gibt.',
+    pagerank: (hops) =>
+      `Was berechnet wird: welchen Rang jeder Knoten hat (PageRank), in ${several(hops, 'Schritt', 'Schritten')}.`,
     'in-degrees': 'Was berechnet wird: wie viele Verbindungen zu jedem Knoten hinführen.',
     'out-degrees': 'Was berechnet wird: wie viele Verbindungen von jedem Knoten wegführen.',
     katz: (hops) =>
@@ -94,6 +109,9 @@ export const de: Graph = {
     vertices: 'Was herauskommt: der Wert jedes Knotens.',
     atLeast: (threshold) =>
       `Was herauskommt: die Werte der Knoten mit ${number(threshold)} oder mehr; von den anderen nur, dass sie weniger haben.`,
+    total: 'Was herauskommt: diese Zahl.',
+    noise: (epsilon) =>
+      `Mit Rauschen, das verbirgt, ob es irgendeine einzelne Verbindung gibt (ε = ${number(epsilon)}).`,
     forReader: 'Lesen kann es nur, wer gefragt hat, auch die Server können es nicht.',
     forAll: 'Lesen können es alle, die den Link haben.',
   },
@@ -107,6 +125,7 @@ export const de: Graph = {
     part: (part, of) => `${number(part)} von ${number(of)}`,
     done: 'fertig',
   },
+  weighted: 'Ein drittes Feld auf einer Zeile sagt, wie viele Verbindungen sie ist.',
   undirected: 'Verbindungen gelten in beide Richtungen.',
   file: 'Datei mit deinen Verbindungen',
   fileHint: (edges) =>
@@ -152,6 +171,9 @@ export const de: Graph = {
     hops: (hops) => (hops === 0 ? 'Anfang' : several(hops, 'Verbindung', 'Verbindungen')),
     between: (from, to) => (from === to ? number(from) : `${number(from)} bis ${number(to)}`),
     far: (hops) => `nicht in ${number(hops)}`,
+    within: (hops) => `in ${number(hops)}`,
+    from: (least) => `${number(least)} und mehr`,
+    total: (edges) => several(edges, 'Verbindung', 'Verbindungen'),
     below: (threshold) => `unter ${number(threshold)}`,
     top: 'Die höchsten Werte',
     closed:
@@ -163,4 +185,5 @@ export const de: Graph = {
   },
   sees: 'Auf deinem Gerät wird die Reihenfolge deiner Verbindungen durch drei geheime Mischungen verborgen, von denen jeder Server nur zwei Teile kennt; was geschickt wird, sieht für jeden zufällig aus. Alle schicken gleich viel, egal wie viele Verbindungen sie haben. Die Server sehen, wer wann beigetragen hat, nicht was; wer den Link hat, sieht die Schlüssel derer, die beigetragen haben.',
   number,
+  part: (part) => part.toLocaleString('de', { style: 'percent', maximumFractionDigits: 3 }),
 };

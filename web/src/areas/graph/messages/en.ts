@@ -25,9 +25,15 @@ export const en = {
     what: 'What is computed?',
     program: {
       distances: ['Distances', 'How many connections each is away from where you start.'],
+      reach: [
+        'Who is near',
+        'Which are at most so many connections away. Tells less than distances.',
+      ],
+      edges: ['How many connections', 'One number for all together.'],
       'in-degrees': ['Incoming connections', 'How many lead to each.'],
       'out-degrees': ['Outgoing connections', 'How many lead away from each.'],
       katz: ['Centrality', 'Paths to each, of which longer ones count less (Katz).'],
+      pagerank: ['Rank', 'Connected from what is itself ranked high (PageRank).'],
     },
     from: 'Start from',
     fromHint: 'One name, or several with commas between. Everybody who contributes sees it.',
@@ -38,6 +44,9 @@ export const en = {
       vertices: ['The value of each', 'Can tell contributors much about each other.'],
       'at-least': ['The values from a number on', 'Of the others only that they have less.'],
     },
+    noisy: 'Add noise, so that nobody can tell whether any one connection is there.',
+    epsilon: 'How little may it tell? (ε)',
+    epsilonHint: 'From 0.25 to 10; smaller numbers hide more and need more noise. 1 is common.',
     threshold: 'From which number on?',
     readerTitle: 'Who can read it?',
     reader: {
@@ -84,6 +93,11 @@ export const en = {
   comesOut: {
     distances: (hops: number, from: string[]) =>
       `What is computed: how many connections each vertex is away from ${from.length > 0 && from.length <= 5 ? spoken(from) : 'given vertices'}, up to ${number(hops)}.`,
+    reach: (hops: number, from: string[]) =>
+      `What is computed: which vertices are at most ${several(hops, 'connection', 'connections')} away from ${from.length > 0 && from.length <= 5 ? spoken(from) : 'given vertices'}.`,
+    edges: 'What is computed: how many connections there are.',
+    pagerank: (hops: number) =>
+      `What is computed: how each vertex ranks (PageRank), in ${several(hops, 'step', 'steps')}.`,
     'in-degrees': 'What is computed: how many connections lead to each vertex.',
     'out-degrees': 'What is computed: how many connections lead away from each vertex.',
     katz: (hops: number) =>
@@ -94,6 +108,9 @@ export const en = {
     vertices: 'What comes out: the value of every vertex.',
     atLeast: (threshold: number) =>
       `What comes out: the values of vertices with ${number(threshold)} or more; of the others only that they have less.`,
+    total: 'What comes out: that number.',
+    noise: (epsilon: number) =>
+      `With noise that hides whether any one connection is there (ε = ${number(epsilon)}).`,
     forReader: 'Only who asked can read it, the servers cannot.',
     forAll: 'Everybody with the link can read it.',
   },
@@ -108,6 +125,7 @@ export const en = {
     done: 'done',
   },
   undirected: 'Connections count in both directions.',
+  weighted: 'A third field on a line says how many connections it is.',
   file: 'File with your connections',
   fileHint: (edges: number) =>
     `Two names on each line, separated by a comma, a tab or a space; up to ${number(edges)} lines. The file stays on this device.`,
@@ -152,6 +170,9 @@ export const en = {
     between: (from: number, to: number) =>
       from === to ? number(from) : `${number(from)} to ${number(to)}`,
     far: (hops: number) => `not within ${number(hops)}`,
+    within: (hops: number) => `within ${number(hops)}`,
+    from: (least: number) => `${number(least)} and more`,
+    total: (edges: number) => several(edges, 'connection', 'connections'),
     below: (threshold: number) => `below ${number(threshold)}`,
     top: 'The highest values',
     closed:
@@ -163,6 +184,7 @@ export const en = {
   },
   sees: 'On your device the order of your connections is hidden by three secret shuffles, of which each server knows only two parts; what is sent looks random to each of them. Everybody sends as much, however many connections they have. Servers see who contributed and when, not what; everybody with the link sees the keys of those who contributed.',
   number,
+  part: (part: number) => part.toLocaleString('en', { style: 'percent', maximumFractionDigits: 3 }),
 };
 
 export type Graph = typeof en;

@@ -1,8 +1,10 @@
 //! Results: what is opened of the shared values, and to whom (`docs/spec/graph.md`, section 8).
 //!
-//! Only four things are ever opened: a value, whether a value is zero, a count that is large
-//! enough, and any of these to one reader. Nothing that products went into is opened before they
+//! Only five things are ever opened: a value, whether a value is zero, a count that is large
+//! enough, what is hidden by noise ([`noisy`]), and any of these to one reader. Nothing that products went into is opened before they
 //! are verified, which the types see to.
+
+pub(crate) mod noisy;
 
 use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;
@@ -57,8 +59,37 @@ impl<P: VertexProgram> Computed<P> {
         Self { run, seeds, job, states, randomness, batches: 0 }
     }
 
+    /// As [`Computed::new`], of values that are shared already, after so many batches of products.
+    pub(crate) fn with(
+        run: Run,
+        seeds: JobSeeds,
+        job: Job<P>,
+        states: Vec<Rss<P::F>>,
+        randomness: Secret,
+        batches: u32,
+    ) -> Self {
+        Self { run, seeds, job, states, randomness, batches }
+    }
+
     fn spec(&self) -> &JobSpec {
         self.job.spec()
+    }
+
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub(crate) fn products<'a>(&'a self, run: &'a Run, batch: u32) -> Products<'a, P::F> {
+        Products::new(run, &self.seeds, batch)
+    }
+
+    /// Begins a batch of products of what is opened next.
+    pub(crate) fn begin_verified(
+        &mut self,
+        journal: &dyn Journal,
+    ) -> Result<(u32, [u8; 32]), Stop> {
+        self.job.watch().tell(Stage::Verifying);
+        self.begin_batch(journal)
     }
 
     /// The vertices' values after so many hops.
@@ -71,7 +102,7 @@ impl<P: VertexProgram> Computed<P> {
 
     /// The vertices' values after the last hop.
     pub fn last(&self) -> &Rss<P::F> {
-        self.state(self.spec().hops)
+        self.states.last().expect("there is at least one hop")
     }
 
     /// All states after a hop, one after the other.
@@ -90,7 +121,11 @@ impl<P: VertexProgram> Computed<P> {
         Ok((batch, *fresh.expose()))
     }
 
-    async fn open_all<F: WordField>(&self, batch: u32, values: &Rss<F>) -> Result<Vec<F>, Stop> {
+    pub(crate) async fn open_all<F: WordField>(
+        &self,
+        batch: u32,
+        values: &Rss<F>,
+    ) -> Result<Vec<F>, Stop> {
         self.job.watch().tell(Stage::Opening);
         let task = open::<F>(&self.run, vec![(batch << 16, values.tables())]);
         let opened = self.run.with_accusations(task).await?;
@@ -103,8 +138,7 @@ impl<P: VertexProgram> Computed<P> {
         values: &Rss<P::F>,
         journal: &dyn Journal,
     ) -> Result<(u32, Rss<P::F>), Stop> {
-        self.job.watch().tell(Stage::Verifying);
-        let (batch, randomness) = self.begin_batch(journal)?;
+        let (batch, randomness) = self.begin_verified(journal)?;
         let run = self.run.clone();
         let task = async {
             let mut products = Products::new(&run, &self.seeds, batch);
@@ -152,7 +186,7 @@ impl<P: VertexProgram> Computed<P> {
 
     /// Opens a batch's values to one reader: all servers open them under masks, which only who has
     /// the seeds of all three pairs can take away.
-    async fn close(
+    pub(crate) async fn close(
         &self,
         batch: u32,
         values: &Rss<P::F>,
@@ -289,8 +323,7 @@ impl<P: VertexProgram<F = Fp61>> Computed<P> {
         journal: &dyn Journal,
     ) -> Result<(u32, Vec<Rss<Fp61>>), Stop> {
         assert!((1..=MAX_THRESHOLD).contains(&threshold), "thresholds are 1 to {MAX_THRESHOLD}");
-        self.job.watch().tell(Stage::Verifying);
-        let (batch, randomness) = self.begin_batch(journal)?;
+        let (batch, randomness) = self.begin_verified(journal)?;
         let run = self.run.clone();
         let task = async {
             let counts = self.last();
