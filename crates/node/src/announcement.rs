@@ -296,7 +296,7 @@ mod tests {
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "02241aebfa4a5176468b9b71ce2cdfc956c8b3491a74cb22a45610dc6ed750e1"
+            "b496a773eab7d75f03149f08582d882edae4d37f97cbadf44f7a73c4d1f914b4"
         );
     }
 

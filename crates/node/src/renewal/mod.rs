@@ -176,7 +176,7 @@ impl Site {
             }
             if !now.closed || states.iter().all(|state| state.party != self.party) {
                 return refused(
-                    "this server has data, but no file is its state. If the data are good, write its state \
+                    "this server has data, but none of the files is its state. If the data are good, write its state \
                      (`ostrakon renewal state`) and use it; if they are an old copy, put them aside, all but `secrets`",
                 );
             }
