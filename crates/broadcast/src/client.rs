@@ -171,8 +171,8 @@ impl BoardReader {
             return Err(Unproven::Chain(offset));
         }
         let trust = self.trust.ok_or(Unproven::Trust(self.servers.keys.len()))?;
-        self.head = verify_chain(&self.servers, &trust, &self.room, self.head, entries)
-            .map_err(shift)?;
+        self.head =
+            verify_chain(&self.servers, &trust, &self.room, self.head, entries).map_err(shift)?;
         self.last = Some(last.entry.epoch.number);
         self.length += entries.len();
         Ok(())

@@ -81,8 +81,7 @@ pub async fn run(command: Command) -> Result<()> {
                 fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
             };
             let files: Vec<Vec<u8>> = options.states.iter().map(read).collect::<Result<_>>()?;
-            let begun =
-                renewal::begin(&config, Arc::new(ThreeServers), system, &files).await?;
+            let begun = renewal::begin(&config, Arc::new(ThreeServers), system, &files).await?;
             report(&begun, options.json)
         }
     }

@@ -20,8 +20,8 @@
 use std::sync::Arc;
 
 use ostrakon_party::{
-    ByParty, Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader, Step, Tag,
-    wire,
+    ByParty, Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader,
+    Step, Tag, wire,
 };
 use ostrakon_store::FaultRow;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -434,8 +434,7 @@ async fn deliver(
 /// here. (Logs are not followed with an old copy of the data.)
 async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64]) {
     let kept = ByParty::from(core.introduction.progress().kept);
-    let impossible =
-        |other: &PartyId| *other != author && after[other.index()] > kept[*other];
+    let impossible = |other: &PartyId| *other != author && after[other.index()] > kept[*other];
     if let Some(other) = core.party.roster.parties().find(impossible) {
         let (named, kept) = (after[other.index()], kept[other]);
         tracing::error!(

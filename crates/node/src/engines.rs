@@ -24,8 +24,7 @@ impl EngineProvider for ThreeServers {
     fn trusts(&self, parties: usize) -> Result<Trusts, String> {
         let trust = |kind| Ok((kind, engines::trust(kind, parties)?));
         let trusts: Result<Vec<_>, Unbearable> = EngineKind::ALL.into_iter().map(trust).collect();
-        let trusts =
-            trusts.map_err(|_| format!("`servers` must list 3 servers, not {parties}"))?;
+        let trusts = trusts.map_err(|_| format!("`servers` must list 3 servers, not {parties}"))?;
         Trusts::new(parties, trusts)
     }
 

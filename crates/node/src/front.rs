@@ -245,7 +245,10 @@ impl Front {
             if others >= capacity && !presence.knows(&id, &said.key) {
                 return Err(full(Full::Room));
             }
-            let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity, self.config.servers.len()) };
+            let bound = Bound {
+                all: capacity,
+                of_origin: self.config.limits.share(capacity, self.config.servers.len()),
+            };
             presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
         }
         intake::take_in(

@@ -62,7 +62,6 @@ mod setup;
 mod sharing;
 mod stock;
 mod storage;
-mod trusts;
 mod watchers;
 
 pub use config::Config;
@@ -73,3 +72,5 @@ pub use provider::{EngineProvider, Engines, SetUp};
 pub use server::StartError;
 pub use service::{LONGEST_WAIT, Service};
 pub use trusts::Trusts;
+
+use provider::trusts;

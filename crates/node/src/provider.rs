@@ -9,7 +9,9 @@ use ostrakon_broadcast::{Engine, EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 
-use crate::trusts::Trusts;
+pub(crate) mod trusts;
+
+use trusts::Trusts;
 
 /// What the set-up of a deployment yields on one server.
 pub struct SetUp {

@@ -280,7 +280,11 @@ mod tests {
         let me = PartyId(1);
         let (ready, dropped) = (Body::BatchReady { number: 4 }, Body::BatchDropped { number: 4 });
         assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me, 3), Some(dropped.clone()));
-        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0b010), me, 3), None, "it has said so");
+        assert_eq!(
+            unfinished(&row(BatchState::Planned, 0b101, 0b010), me, 3),
+            None,
+            "it has said so"
+        );
         assert_eq!(
             unfinished(&row(BatchState::Stored, 0b101, 0), me, 3),
             Some(dropped),

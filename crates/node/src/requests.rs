@@ -139,7 +139,8 @@ impl Core {
         if let Some(there) = self.room_as_wished(&room) {
             return Ok(there);
         }
-        let descriptor = room.descriptor(room_nonce(self.platform.random(), self.me(), self.trusts.parties()));
+        let nonce = room_nonce(self.platform.random(), self.me(), self.trusts.parties());
+        let descriptor = room.descriptor(nonce);
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         self.engine(descriptor.engine).map_err(ServiceError::Refused)?;
         if let Creator::Guest(origin) = creator {
@@ -254,7 +255,8 @@ impl Core {
                     .into(),
             ));
         }
-        let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity, self.trusts.parties()) };
+        let of_origin = self.config.limits.share(capacity, self.trusts.parties());
+        let bound = Bound { all: capacity, of_origin };
         let visitor = Visitor { key: presence.key, origin };
         self.presence
             .lock()
@@ -282,12 +284,10 @@ impl Core {
         let world = self.world();
         let room = shown(&world, id)?;
         let form = ostrakon_broadcast::engine::Form::of(&room.descriptor);
-        let assigned = room.collecting.as_ref().map(|collecting| &collecting.assigned);
-        let mut present = assigned
-            .map_or_else(|| vec![0; self.trusts.parties()], |count| count.as_slice().to_vec());
-        let mut places = present.clone();
-        places[self.me().index()] += self.count_waiting(id, room);
-        present[self.me().index()] = own;
+        let assigned = room.collecting.as_ref().map(|epoch| epoch.assigned.as_slice().to_vec());
+        let mut places = assigned.unwrap_or_else(|| vec![0; self.trusts.parties()]);
+        let (me, mut present) = (self.me().index(), places.clone());
+        (places[me], present[me]) = (places[me] + self.count_waiting(id, room), own);
         let computing = room
             .computing
             .iter()

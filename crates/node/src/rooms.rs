@@ -27,9 +27,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::engine::{Form, Shape, slot_class};
-use ostrakon_broadcast::room::{
-    EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for,
-};
+use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
@@ -215,11 +213,7 @@ impl World {
     }
 
     /// A room, if a server that knows so many announcements of each knows of it.
-    pub(crate) fn known_room(
-        &self,
-        room: &RoomId,
-        after: &[u64],
-    ) -> Result<&Room, Invalid> {
+    pub(crate) fn known_room(&self, room: &RoomId, after: &[u64]) -> Result<&Room, Invalid> {
         let room = self.rooms.get(room).filter(|room| room.is_known_by(after));
         room.ok_or(Invalid("no such room was created"))
     }
@@ -314,12 +308,7 @@ impl World {
     }
 
     /// Whether a server that knows so many announcements of each knows that an epoch was opened.
-    fn known_epoch(
-        &self,
-        room: &RoomId,
-        epoch: u64,
-        after: &[u64],
-    ) -> Result<&Room, Invalid> {
+    fn known_epoch(&self, room: &RoomId, epoch: u64, after: &[u64]) -> Result<&Room, Invalid> {
         let known = self.known_room(room, after)?;
         let unheard =
             known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
@@ -383,9 +372,7 @@ impl World {
                 return Err(Invalid("a slot is given out once"));
             }
             let owned = collecting.keys.get(key).into_iter().flatten();
-            if owned.into_iter().any(|slot| class(*slot) == author)
-                || !keys.insert(*key)
-            {
+            if owned.into_iter().any(|slot| class(*slot) == author) || !keys.insert(*key) {
                 return Err(Invalid("a server gives a key one slot"));
             }
         }

@@ -113,7 +113,8 @@ pub fn note_enough(world: &mut World, rooms: &[RoomId], now: u64) {
 pub fn due(world: &World, me: PartyId, now: u64) -> Option<Body> {
     let found = world.rooms.iter().find(|(_, room)| {
         let Some(collecting) = &room.collecting else { return false };
-        let there = world.batches.get(&collecting.batch).is_some_and(|batch| batch.dropped.is_empty());
+        let there =
+            world.batches.get(&collecting.batch).is_some_and(|batch| batch.dropped.is_empty());
         there && collecting.due[me].is_none() && is_due(collecting, room, now)
     });
     let (id, room) = found?;
@@ -229,13 +230,13 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
         .peekable();
     free.peek()?;
     let others = collecting.assigned.iter();
-    let others = others.filter(|(class, count)| {
-        *class != me && **count < collecting.slots_of(*class, capacity)
-    });
+    let others = others
+        .filter(|(class, count)| *class != me && **count < collecting.slots_of(*class, capacity));
     let most = others.map(|(_, count)| count + 1).min().unwrap_or(capacity);
     let own = collecting.assigned[me];
     let mut even = most.saturating_sub(own);
-    let bound = collecting.most_for(me, &vec![u64::MAX; world.trusts.parties()]).saturating_sub(own);
+    let bound =
+        collecting.most_for(me, &vec![u64::MAX; world.trusts.parties()]).saturating_sub(own);
     let mut keys = Vec::new();
     for Waiting { key, stays } in present {
         if !collecting.admits(key, u64::MAX) || collecting.slot_of(key).is_some() {

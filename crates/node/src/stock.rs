@@ -41,12 +41,7 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
                 Body::BatchDropped { number }
             }
         };
-        if core
-            .world()
-            .batches
-            .get(&number)
-            .is_some_and(|info| info.dropped.contains(core.me()))
-        {
+        if core.world().batches.get(&number).is_some_and(|info| info.dropped.contains(core.me())) {
             continue;
         }
         if let Err(error) = core.announce(body).await {
@@ -68,7 +63,10 @@ async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String
     let limit = core.platform.sleep(LONGEST_PREPARATION);
     let given_up = async move {
         let lost = |world: &crate::rooms::World| {
-            world.batches.get(&number).is_none_or(|info| !info.dropped.is_empty() || info.interrupted)
+            world
+                .batches
+                .get(&number)
+                .is_none_or(|info| !info.dropped.is_empty() || info.interrupted)
         };
         tokio::select! {
             biased;

@@ -60,8 +60,7 @@ pub struct BatchRow {
 type Columns = (i64, i64, i64, i64, i64, i64, i64, i64);
 
 /// Which batches are asked for when a server starts.
-const ASKED: &str =
-    "digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1";
+const ASKED: &str = "digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1";
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)

@@ -58,19 +58,8 @@ pub struct EpochRow {
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (
-    Vec<u8>,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-    i64,
-    i64,
-    Option<Vec<u8>>,
-    Option<Vec<u8>>,
-);
+type Columns =
+    (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,8 +124,7 @@ impl Store {
                 conclusion,
                 outcome,
             ) = row;
-            let (room, number) =
-                (array(&room, "epochs.room")?, from_sql(number, "epochs.number")?);
+            let (room, number) = (array(&room, "epochs.room")?, from_sql(number, "epochs.number")?);
             Ok(EpochRow {
                 due: due.remove(&(room, number)).unwrap_or_default(),
                 room,

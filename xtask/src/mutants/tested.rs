@@ -159,7 +159,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-node",
         test: "every_count_for_every_trust_and_number_of_servers",
         edits: &[Edit {
-            file: "crates/node/src/trusts.rs",
+            file: "crates/node/src/provider/trusts.rs",
             from: "pub fn publish(trust: &Trust) -> usize {
     trust.believed()",
             to: "pub fn publish(trust: &Trust) -> usize {
@@ -171,7 +171,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-node",
         test: "no_two_honest_servers_publish_and_refuse_what_both_found",
         edits: &[Edit {
-            file: "crates/node/src/trusts.rs",
+            file: "crates/node/src/provider/trusts.rs",
             from: "    left_too_few.max(trust.believed())",
             to: "    left_too_few",
         }],

@@ -24,11 +24,7 @@ fn publish(server: u8, digest: u8) -> Option<Verdict> {
 const NOTHING: Option<Verdict> = Some(Verdict::Nothing);
 
 /// What these verdicts amount to if so many servers may be corrupt.
-fn count<const N: usize>(
-    parties: u8,
-    corrupt: usize,
-    verdicts: [Option<Verdict>; N],
-) -> Tally {
+fn count<const N: usize>(parties: u8, corrupt: usize, verdicts: [Option<Verdict>; N]) -> Tally {
     let trust = Trust::new(N, corrupt, Delivery::Stoppable).unwrap();
     tally(&ByParty::from(verdicts.to_vec()), &servers(parties), &trust)
 }
@@ -48,10 +44,7 @@ fn as_many_decide_as_one_of_whom_is_honest() {
     assert_eq!(count(5, 4, [NOTHING; 5]), Tally::Nothing);
     assert_eq!(count(5, 4, [NOTHING, NOTHING, NOTHING, NOTHING, None]), Tally::Open);
     // One of four: two publish, and three refuse; two who refuse leave two who may publish.
-    assert!(matches!(
-        count(4, 1, [publish(0, 1), None, None, publish(3, 1)]),
-        Tally::Publish(..)
-    ));
+    assert!(matches!(count(4, 1, [publish(0, 1), None, None, publish(3, 1)]), Tally::Publish(..)));
     assert_eq!(count(4, 1, [NOTHING, NOTHING, None, None]), Tally::Open);
     assert_eq!(count(4, 1, [NOTHING, NOTHING, None, NOTHING]), Tally::Nothing);
     // Of two, both.

@@ -69,9 +69,8 @@ fn announcements_convict_if_no_history_makes_them_valid() {
     let judged = |body: &[u8]| {
         against(P2, &Evidence::Announcement(announce(Recipient::All, body), body.to_vec()))
     };
-    let say = |after: [u64; 3], body| {
-        judged(&Announcement { after: after.to_vec(), body }.encode())
-    };
+    let say =
+        |after: [u64; 3], body| judged(&Announcement { after: after.to_vec(), body }.encode());
     let slots = |slots: &[u32]| {
         let slots = slots.iter().map(|slot| (*slot, VerifyingKey([*slot as u8; 32]))).collect();
         Body::Assigned { room: ostrakon_broadcast::RoomId([1; 16]), epoch: 3, slots }

@@ -225,9 +225,7 @@ fn a_room_that_nobody_uses_costs_one_batch() {
     let idle = RoomDescriptor { nonce: [1; 16], ..descriptor(9) };
     world.rooms.insert(idle.id(), Room::new(idle, PartyId(0), &servers()));
     assert_eq!(decide(&world, USED_MS, 2), planned, "one for the other room's epoch");
-    world
-        .batches
-        .insert(1, BatchInfo::planned(Form::of(&descriptor(9)), 0, SERVERS));
+    world.batches.insert(1, BatchInfo::planned(Form::of(&descriptor(9)), 0, SERVERS));
     assert_eq!(decide(&world, USED_MS, 2), None);
     world.rooms.get_mut(&id).unwrap().active_at = 1;
     assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");

@@ -107,7 +107,9 @@ impl Boards {
     }
 
     fn take(&mut self, room: RoomId, party: PartyId, index: usize, signed: &SignedEntry) {
-        signed.verify(&self.servers, &trust(self.servers.keys.len()), index).expect("an entry is signed by enough");
+        signed
+            .verify(&self.servers, &trust(self.servers.keys.len()), index)
+            .expect("an entry is signed by enough");
         assert_eq!(signed.entry.epoch.room, room);
         self.longest.entry(room).or_default().take(
             &self.servers,

@@ -93,6 +93,7 @@ pub struct Participant {
     pub late: bool,
 }
 
+#[derive(Default)]
 struct Work {
     epoch: u64,
     since: u64,
@@ -150,10 +151,6 @@ impl Participant {
 
     fn trust(&self) -> Trust {
         trust(self.servers.keys.len())
-    }
-
-    fn no_issues(&self) -> Vec<Option<Issued>> {
-        self.deployment().parties().map(|_| None).collect()
     }
 
     fn load(&self) -> Page {
@@ -345,21 +342,16 @@ impl Participant {
             || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
         let believed = self.trust().believed();
         let alike = |context: &&_| contexts().filter(|other| other == context).count() >= believed;
-        let Some(epoch) = contexts().filter(alike).map(|context| context.epoch.number).max() else { return };
+        let Some(epoch) = contexts().filter(alike).map(|context| context.epoch.number).max() else {
+            return;
+        };
         if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
             let before = page.work.take();
             page.displaced |= before.is_some_and(|work| work.submission.is_none());
             page.shunned.clear();
-            let (since, issues) = (self.executor().now(), self.no_issues());
-            page.work = Some(Work {
-                epoch,
-                since,
-                margin: None,
-                issues,
-                submission: None,
-                second: None,
-                accepted: self.deployment().parties().map(|_| false).collect(),
-            });
+            let (since, issues) = (self.executor().now(), vec![None; self.servers.keys.len()]);
+            let accepted = vec![false; self.servers.keys.len()];
+            page.work = Some(Work { epoch, since, issues, accepted, ..Work::default() });
         }
         let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
         if work.submission.is_none() {
@@ -450,7 +442,7 @@ impl Participant {
                 work.submission = Some(submission);
             }
             Ok(None) => {}
-            Err(_) => work.issues = self.no_issues(),
+            Err(_) => work.issues = vec![None; self.servers.keys.len()],
         }
     }
 
@@ -458,7 +450,7 @@ impl Participant {
         if let (Some(first), Some(second)) = (work.submission.clone(), work.second.take()) {
             self.deliver_both(work.epoch, [first, second]).await;
             // Perhaps it is given another slot yet.
-            (work.submission, work.issues) = (None, self.no_issues());
+            (work.submission, work.issues) = (None, vec![None; self.servers.keys.len()]);
             return;
         }
         let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };

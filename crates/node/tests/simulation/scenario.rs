@@ -69,7 +69,8 @@ impl Setting {
             seconds: random.within(1, 3) as u32,
             steps: if ruffle { random.within(6, 12) } else { random.within(10, 30) },
             members: random.chance(40),
-            hostile: (seed % 3 == 2).then(|| (PartyId(random.below(parties.into()) as u8), vice(&mut random))),
+            hostile: (seed % 3 == 2)
+                .then(|| (PartyId(random.below(parties.into()) as u8), vice(&mut random))),
         }
     }
 }
@@ -142,7 +143,8 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
     deployment.parties().for_each(|party| deployment.start(party));
     let mut servers = None;
     executor.run_until(Duration::from_secs(60), Duration::from_millis(200), || {
-        let said: Option<Vec<_>> = deployment.parties().map(|party| deployment.pinned(party)).collect();
+        let said: Option<Vec<_>> =
+            deployment.parties().map(|party| deployment.pinned(party)).collect();
         servers = said
             .filter(|said| said.iter().all(|one| *one == said[0]))
             .map(|mut said| said.remove(0));
@@ -433,7 +435,9 @@ impl Run {
             due.then(|| text.clone())
         };
         let mut due: Vec<_> = self.said.iter().filter_map(due).collect();
-        let published: Vec<BTreeSet<_>> = self.deployment.parties()
+        let published: Vec<BTreeSet<_>> = self
+            .deployment
+            .parties()
             .map(|party| self.boards.shown(self.room.id(), party).map(|(_, body)| body).collect())
             .collect();
         due.retain(|text| published.iter().any(|published| !published.contains(text.as_bytes())));
@@ -447,7 +451,8 @@ impl Run {
         }
         for a in self.deployment.parties() {
             self.deployment.kill_after(a, 0);
-            self.deployment.parties()
+            self.deployment
+                .parties()
                 .filter(|b| *b != a)
                 .for_each(|b| self.deployment.network.set_cut(a, b, false));
             if self.deployment.is_down(a) {

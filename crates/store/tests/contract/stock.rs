@@ -85,8 +85,10 @@ async fn who_holds_a_batch_is_known(place: Place) {
     let dropped = store.put_batch(7, b"too late".to_vec()).await;
     assert!(matches!(dropped, Err(Error::State(_))));
     let rows = store.batches(3).await.unwrap();
-    let found: Vec<_> =
-        rows.iter().map(|b| (b.number, b.state, holders(b), b.dropped, b.on_disk, b.used)).collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|b| (b.number, b.state, holders(b), b.dropped, b.on_disk, b.used))
+        .collect();
     use BatchState::{Discarded, Reserved, Stored};
     let expected = [
         (5, Reserved, set([]), set([]), true, true),
@@ -96,9 +98,5 @@ async fn who_holds_a_batch_is_known(place: Place) {
     ];
     assert_eq!(found, expected);
     let said: Vec<_> = rows.iter().map(|b| (b.planned, b.said.clone())).collect();
-    assert_eq!(
-        said[..2],
-        [(1, Vec::new()), (3, vec![(P1, 0), (P2, 1)])],
-        "the first time counts"
-    );
+    assert_eq!(said[..2], [(1, Vec::new()), (3, vec![(P1, 0), (P2, 1)])], "the first time counts");
 }

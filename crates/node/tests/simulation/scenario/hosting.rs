@@ -208,7 +208,8 @@ impl Run {
 
     /// What hosts, devices and participants were told is so.
     pub(super) fn check_promises(&mut self) {
-        let read: Vec<_> = self.deployment.parties().filter(|party| self.logs.read_whole(*party)).collect();
+        let read: Vec<_> =
+            self.deployment.parties().filter(|party| self.logs.read_whole(*party)).collect();
         if !read.contains(&SCHEDULER) {
             return;
         }
