@@ -204,7 +204,7 @@ pub fn valid_private() -> Vec<u8> {
 /// It opens an epoch, which is the first server's to do.
 pub fn valid_announcement() -> Vec<u8> {
     let body = Body::EpochClosed { room: super::room().id(), number: 1 };
-    let bytes = Announcement { after: [0, 4, 0], body }.encode();
+    let bytes = Announcement { after: vec![0, 4, 0], body }.encode();
     encode(&Kept::Announcement(announced(Recipient::All, &bytes), bytes))
 }
 

@@ -89,11 +89,11 @@ pub fn read_new_room(bytes: &[u8]) -> bool {
 pub fn valid_announcement() -> Vec<u8> {
     let slots = vec![(1, key(8).verifying_key()), (4, key(9).verifying_key())];
     let body = Body::Assigned { room: RoomId([4; 16]), epoch: 3, slots };
-    Announcement { after: [3, 9, 4], body }.encode()
+    Announcement { after: vec![3, 9, 4], body }.encode()
 }
 
 pub fn read_announcement(bytes: &[u8]) -> bool {
-    let Ok(announcement) = Announcement::decode(bytes) else { return false };
+    let Ok(announcement) = Announcement::decode(bytes, 3) else { return false };
     assert_eq!(announcement.encode(), bytes, "only one encoding is accepted");
     true
 }

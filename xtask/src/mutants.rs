@@ -15,6 +15,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell;
 
+mod tested;
+
+use tested::TESTED;
+
 /// A defect.
 struct Mutant {
     name: &'static str,
@@ -40,160 +44,6 @@ struct Tested {
     edits: &'static [Edit],
 }
 
-/// Verifiers that accept every honest step, and forged ones besides.
-const TESTED: &[Tested] = &[
-    Tested {
-        name: "one random weight for all equations of a branch",
-        package: "ostrakon-onepass",
-        test: "equations_whose_errors_cancel_are_each_refused",
-        edits: &[Edit {
-            file: "crates/onepass/src/combination.rs",
-            from: "                [G::random_weight(rng), G::random_weight(rng), G::random_weight(rng)];",
-            to: "                [G::random_weight(rng); 3];",
-        }],
-    },
-    Tested {
-        name: "check words answered whatever their digest",
-        package: "ostrakon-additive",
-        test: "false_u_before_its_digest",
-        edits: &[Edit {
-            file: "crates/additive/src/three/checks.rs",
-            from: "        if digest.body[..] != words.digest().0 {",
-            to: "        if digest.body.is_empty() && words.digest().0 != [0; 32] {",
-        }],
-    },
-    Tested {
-        name: "a row at the own address that somebody else wrote",
-        package: "ostrakon-messaging",
-        test: "copies::",
-        edits: &[Edit {
-            file: "crates/messaging/src/talk.rs",
-            from: "        if own_rows > usize::from(wrote) {",
-            to: "        if own_rows > 2 {",
-        }],
-    },
-    Tested {
-        name: "a conversation goes on before a board was read",
-        package: "ostrakon-messaging",
-        test: "copies::",
-        edits: &[Edit {
-            file: "crates/messaging/src/rounds.rs",
-            from: "            Turn::Channel(_) if !self.looked => None,",
-            to: "            Turn::Channel(_) if self.width == 0 => None,",
-        }],
-    },
-    Tested {
-        name: "a statement without the trail",
-        package: "ostrakon-onepass",
-        test: "a_step_after_the_same_tables_and_another_course_is_refused",
-        edits: &[Edit {
-            file: "crates/onepass/src/statement.rs",
-            from: "transcript.field(&place.previous.0).field(&place.trail.0);",
-            to: "transcript.field(&place.previous.0).field(&[0; 32]);",
-        }],
-    },
-    Tested {
-        name: "one challenge for all ballots",
-        package: "ostrakon-onepass",
-        test: "each_ballot_answers_a_challenge_of_its_own",
-        edits: &[Edit {
-            file: "crates/onepass/src/statement.rs",
-            from: "&digest, b))",
-            to: "&digest, b * 0))",
-        }],
-    },
-    Tested {
-        name: "a close is not vouched for",
-        package: "ostrakon-decide",
-        test: "turnout::",
-        edits: &[Edit {
-            file: "crates/decide/src/chain/vouch.rs",
-            from: "        if let Some(by) = silent {",
-            to: "        if let Some(by) = silent.filter(|_| false) {",
-        }],
-    },
-    Tested {
-        name: "a close hides what a server holds",
-        package: "ostrakon-decide",
-        test: "turnout::",
-        edits: &[Edit {
-            file: "crates/decide/src/chain/vouch.rs",
-            from: "            known && (lapses || left_out.contains(&held.person))",
-            to: "            known && (lapses || left_out.contains(&held.person)) && false",
-        }],
-    },
-    Tested {
-        name: "fewer than the quorum are opened",
-        package: "ostrakon-decide",
-        test: "turnout::",
-        edits: &[Edit {
-            file: "crates/decide/src/chain/rules.rs",
-            from: "            (answered < quorum).then(few)",
-            to: "            (answered < quorum && false).then(few)",
-        }],
-    },
-    Tested {
-        name: "a device signs several steps for one place",
-        package: "ostrakon-decide",
-        test: "a_device_hands_in_the_same_bytes_while_the_head_stands",
-        edits: &[Edit {
-            file: "crates/decide/src/visit.rs",
-            from: "        memory.send(&self.id, &signed);\n",
-            to: "",
-        }],
-    },
-    Tested {
-        name: "one server's receipt is enough",
-        package: "ostrakon-decide",
-        test: "a_receipt_is_signed_by_two_servers_and_by_nobody_else",
-        edits: &[Edit {
-            file: "crates/decide/src/receipt.rs",
-            from: "pub const SIGNERS: usize = 2;",
-            to: "pub const SIGNERS: usize = 1;",
-        }],
-    },
-    Tested {
-        name: "whoever does not have a join link asks by it",
-        package: "ostrakon-decide",
-        test: "nothing_that_a_server_makes_or_changes_is_taken",
-        edits: &[Edit {
-            file: "crates/decide/src/draft/gathering.rs",
-            from: "        if !self.link.verifies(&digest, &request.invited) {",
-            to: "        if false && !self.link.verifies(&digest, &request.invited) {",
-        }],
-    },
-    Tested {
-        name: "a request is made in somebody's name",
-        package: "ostrakon-decide",
-        test: "nothing_that_a_server_makes_or_changes_is_taken",
-        edits: &[Edit {
-            file: "crates/decide/src/draft/gathering.rs",
-            from: "        if !request.account.verifies(&digest, &request.signature) {",
-            to: "        if false && !request.account.verifies(&digest, &request.signature) {",
-        }],
-    },
-    Tested {
-        name: "a server answers requests in the creator's place",
-        package: "ostrakon-decide",
-        test: "only_the_creator_makes_the_link_and_answers",
-        edits: &[Edit {
-            file: "crates/decide/src/draft/gathering.rs",
-            from: "        if !self.creator.verifies(&digest, &signed.signature) {",
-            to: "        if false && !self.creator.verifies(&digest, &signed.signature) {",
-        }],
-    },
-    Tested {
-        name: "anybody deposits in anybody's name",
-        package: "ostrakon-decide",
-        test: "a_deposit_is_its_owners_and_ends",
-        edits: &[Edit {
-            file: "crates/decide/src/shares.rs",
-            from: "        if !self.statement.owner.verifies(&digest, &self.signature) {",
-            to: "        if !self.statement.owner.verifies(&digest, &self.signature) && false {",
-        }],
-    },
-];
-
 const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "announce before it is written down",
@@ -211,6 +61,15 @@ const MUTANTS: &[Mutant] = &[
         self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
         let effects = self.apply(number, &change, now);
         self.introduction.kept(self.me(), number);",
+        }],
+    },
+    Mutant {
+        name: "an announcement stands with one echo",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/node/src/agree.rs",
+            from: "let receivers = core.party.peers().filter(|peer| *peer != author);",
+            to: "let receivers = core.party.peers().filter(|peer| *peer != author).take(1);",
         }],
     },
     Mutant {
@@ -248,8 +107,8 @@ const MUTANTS: &[Mutant] = &[
         edits: &[
             Edit {
                 file: "crates/node/src/rooms/batches.rs",
-                from: "        !self.used && self.dropped == 0",
-                to: "        self.dropped == 0",
+                from: "        !self.used && self.dropped.is_empty()",
+                to: "        self.dropped.is_empty()",
             },
             Edit {
                 file: "crates/node/src/rooms.rs",
@@ -263,10 +122,10 @@ const MUTANTS: &[Mutant] = &[
         seeds: 100,
         edits: &[Edit {
             file: "crates/node/src/recovery.rs",
-            from: "    } else if let Some(body) = unfinished(row, core.me()) {",
+            from: "    } else if let Some(body) = unfinished(row, core.me(), core.trusts.parties()) {",
             to: "    } else if row.state == BatchState::Planned {
         core.dispatch(vec![crate::rooms::Effect::Prepare(row.number)]);
-    } else if let Some(body) = unfinished(row, core.me()) {",
+    } else if let Some(body) = unfinished(row, core.me(), core.trusts.parties()) {",
         }],
     },
     Mutant {
@@ -275,7 +134,7 @@ const MUTANTS: &[Mutant] = &[
         edits: &[
             Edit {
                 file: "crates/node/src/epochs.rs",
-                from: "signatures.len() >= QUORUM)",
+                from: "signatures.len() >= trusts::publish(trust))",
                 to: "!signatures.is_empty())",
             },
             Edit {
@@ -298,17 +157,17 @@ const MUTANTS: &[Mutant] = &[
         edits: &[
             Edit {
                 file: "crates/node/src/rooms.rs",
-                from: "said < after[party])",
-                to: "said < after[party]) || true",
+                from: "said.is_some_and(|said| said < **known)",
+                to: "said.is_some_and(|said| said < **known) || true",
             },
             Edit {
                 file: "crates/node/src/rooms.rs",
                 from: "epoch: *number, cut: after.to_vec() }",
-                to: "epoch: *number, cut: vec![u64::MAX >> 1; SERVERS] }",
+                to: "epoch: *number, cut: vec![u64::MAX >> 1; after.len()] }",
             },
             Edit {
                 file: "crates/node/src/scheduling.rs",
-                from: "let agreed = collecting.due.iter().all(Option::is_some);",
+                from: "let agreed = collecting.due.iter().all(|(_, said)| said.is_some());",
                 to: "let agreed = is_due(collecting, room, now);",
             },
         ],

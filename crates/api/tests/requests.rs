@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_api::{LogControl, Options, Problem, router};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_node::config::{Config, Create, ServerConfig};
-use ostrakon_node::{EngineProvider, Engines, Service, SetUp};
+use ostrakon_node::{EngineProvider, Engines, Service, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
 use tower::ServiceExt;
 
@@ -21,6 +21,9 @@ const ROOM: &str = "/api/v1/rooms/00112233445566778899aabbccddeeff";
 struct Lonely;
 
 impl EngineProvider for Lonely {
+    fn trusts(&self, parties: usize) -> Result<Trusts, String> {
+        ThreeServers.trusts(parties)
+    }
     fn setup_session(&self, _: &[VerifyingKey]) -> SessionId {
         SessionId(Digest([1; 32]))
     }

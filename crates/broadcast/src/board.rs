@@ -1,13 +1,11 @@
 //! The board: what was published, in order, hash-chained and signed by the servers.
 
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 use serde::{Deserialize, Serialize};
 
-use crate::room::{EpochId, RoomDescriptor, Servers};
-
-/// Signatures of so many servers make an entry valid: one of them is then of an honest server.
-pub const QUORUM: usize = 2;
+use crate::engines;
+use crate::room::{EngineKind, EpochId, RoomDescriptor, Servers};
 
 /// Bytes of the salt of a published message.
 pub const SALT: usize = 16;
@@ -144,16 +142,20 @@ pub enum Unproven {
     #[error("entry {0} bears a signature that server {1} did not make")]
     Signature(usize, u8),
     /// Fewer signatures than the quorum.
-    #[error("entry {0} is signed by {1} servers; {QUORUM} are needed")]
-    Quorum(usize, usize),
+    #[error("entry {0} is signed by {1} servers; {2} are needed")]
+    Quorum(usize, usize, usize),
+    /// The room's engine does not exist among so many servers, so nobody knows whom to believe.
+    #[error("the room's engine is not one for {0} servers")]
+    Trust(usize),
 }
 
 impl SignedEntry {
-    /// Checks order, authenticity and number of the signatures; `index` is for the error.
+    /// Checks order, authenticity and number of the signatures: by `trust`, which is the room's
+    /// engine's, one of the signers is honest. `index` is for the error.
     ///
     /// # Errors
     /// [`Unproven::Signature`] or [`Unproven::Quorum`].
-    pub fn verify(&self, servers: &Servers, index: usize) -> Result<(), Unproven> {
+    pub fn verify(&self, servers: &Servers, trust: &Trust, index: usize) -> Result<(), Unproven> {
         let digest = self.entry.digest(servers);
         let mut last = None;
         for (id, signature) in &self.signatures {
@@ -164,20 +166,21 @@ impl SignedEntry {
             }
             last = Some(*id);
         }
-        if self.signatures.len() < QUORUM {
-            return Err(Unproven::Quorum(index, self.signatures.len()));
+        if self.signatures.len() < trust.believed() {
+            return Err(Unproven::Quorum(index, self.signatures.len(), trust.believed()));
         }
         Ok(())
     }
 }
 
-/// Checks that entries continue each other from `previous` on and are signed. Returns the digest of
-/// the last.
+/// Checks that entries continue each other from `previous` on and are signed by as many servers as
+/// are believed by the engine's `trust`. Returns the digest of the last.
 ///
 /// # Errors
 /// The first entry that is not as it must be, counted from 0, and why.
 pub fn verify_chain(
     servers: &Servers,
+    trust: &Trust,
     room: &RoomDescriptor,
     mut previous: Digest,
     entries: &[SignedEntry],
@@ -192,7 +195,7 @@ pub fn verify_chain(
         if entry.previous != previous || last.is_some_and(|last| entry.epoch.number <= last) {
             return Err(Unproven::Chain(index));
         }
-        signed.verify(servers, index)?;
+        signed.verify(servers, trust, index)?;
         previous = entry.digest(servers);
         last = Some(entry.epoch.number);
     }
@@ -266,12 +269,24 @@ impl Archive {
     }
 
     /// Reads and checks an archive. `pinned` is the digest of the servers from the room's link, if
-    /// the reader has it; without it the archive is only shown to be what *some* three servers
+    /// the reader has it; without it the archive is only shown to be what *some* servers
     /// signed.
     ///
     /// # Errors
     /// [`Unproven`] says what does not hold. Every change of a single byte is an error.
     pub fn verify(text: &str, pinned: Option<&Digest>) -> Result<Archive, Unproven> {
+        Self::verify_under(text, pinned, |engine, servers| engines::trust(engine, servers).ok())
+    }
+
+    /// The same, where `trust` says what an engine bears among so many servers.
+    ///
+    /// # Errors
+    /// [`Unproven`].
+    pub fn verify_under(
+        text: &str,
+        pinned: Option<&Digest>,
+        trust: impl FnOnce(EngineKind, usize) -> Option<Trust>,
+    ) -> Result<Archive, Unproven> {
         // A file of another version is not one that was changed.
         let named: Named = serde_json::from_str(text).map_err(|_| Unproven::Form)?;
         match named.format {
@@ -288,8 +303,10 @@ impl Archive {
         if pinned.is_some_and(|digest| *digest != archive.servers.digest()) {
             return Err(Unproven::Servers);
         }
-        let head =
-            verify_chain(&archive.servers, &archive.room, Digest([0; 32]), &archive.entries)?;
+        let Archive { servers, room, entries, .. } = &archive;
+        let parties = servers.keys.len();
+        let trust = trust(room.engine, parties).ok_or(Unproven::Trust(parties))?;
+        let head = verify_chain(servers, &trust, room, Digest([0; 32]), entries)?;
         if head != archive.head {
             return Err(Unproven::Chain(archive.entries.len()));
         }
@@ -388,6 +405,27 @@ mod tests {
             text.push_str(&writer.end());
             assert_eq!(text, whole.to_text());
             assert_eq!(Archive::verify(&text, Some(&whole.servers.digest())), Ok(whole));
+        }
+    }
+
+    #[test]
+    fn as_many_signatures_are_needed_as_one_of_which_is_honest() {
+        let keys: Vec<_> = (1..=5).map(|n| SigningKey::from_seed(&[n; 32])).collect();
+        let session = SessionId(Digest([0; 32]));
+        let servers =
+            Servers { session, keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let epoch = EpochId { room: RoomDescriptor::new("r").id(), number: 0 };
+        let previous = Digest([0; 32]);
+        let entry = Entry { epoch, previous, accepted: 3, messages: Vec::new() };
+        let sign = |n: u8| (PartyId(n), entry.sign(&servers, &keys[usize::from(n)]));
+        for corrupt in 0..5 {
+            let trust = Trust::new(5, corrupt, ostrakon_party::Delivery::Stoppable).unwrap();
+            for signers in 0..=5u8 {
+                let signatures = (0..signers).map(sign).collect();
+                let signed = SignedEntry { entry: entry.clone(), signatures };
+                let enough = usize::from(signers) > corrupt;
+                assert_eq!(signed.verify(&servers, &trust, 0).is_ok(), enough, "{trust:?}");
+            }
         }
     }
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use ostrakon_crypto::{Digest, Transcript};
 pub use ostrakon_party::Invitation;
-use ostrakon_party::{PartyId, split_link};
+use ostrakon_party::{PartyId, Trust, split_link};
 
 use crate::board::{SignedEntry, Unproven, verify_chain};
+use crate::engines;
 use crate::room::{RoomDescriptor, RoomId, Servers};
 
 /// Seconds by which the time of a presence may differ from the server's clock.
@@ -117,6 +118,8 @@ impl FromStr for Link {
 #[derive(Clone, Debug)]
 pub struct BoardReader {
     servers: Servers,
+    /// What the room's engine bears; `None` if it is not one for so many servers.
+    trust: Option<Trust>,
     room: RoomDescriptor,
     head: Digest,
     last: Option<u64>,
@@ -127,7 +130,14 @@ impl BoardReader {
     /// Starts before the first entry. The caller has compared `servers` with the link's digest and
     /// `room` with its id.
     pub fn new(servers: Servers, room: RoomDescriptor) -> Self {
-        Self { servers, room, head: Digest([0; 32]), last: None, length: 0 }
+        let trust = engines::trust(room.engine, servers.keys.len()).ok();
+        Self { servers, trust, room, head: Digest([0; 32]), last: None, length: 0 }
+    }
+
+    /// Believes as many servers as by this trust one of them must be honest.
+    #[must_use]
+    pub fn under(self, trust: Trust) -> Self {
+        Self { trust: Some(trust), ..self }
     }
 
     /// Starts in the middle of the board, before the entry with this index, which names the entry
@@ -153,14 +163,16 @@ impl BoardReader {
             Unproven::Room(index) => Unproven::Room(offset + index),
             Unproven::Chain(index) => Unproven::Chain(offset + index),
             Unproven::Signature(index, server) => Unproven::Signature(offset + index, server),
-            Unproven::Quorum(index, signers) => Unproven::Quorum(offset + index, signers),
+            Unproven::Quorum(index, have, need) => Unproven::Quorum(offset + index, have, need),
             other => other,
         };
         let Some(last) = entries.last() else { return Ok(()) };
         if self.last.is_some_and(|before| entries[0].entry.epoch.number <= before) {
             return Err(Unproven::Chain(offset));
         }
-        self.head = verify_chain(&self.servers, &self.room, self.head, entries).map_err(shift)?;
+        let trust = self.trust.ok_or(Unproven::Trust(self.servers.keys.len()))?;
+        self.head =
+            verify_chain(&self.servers, &trust, &self.room, self.head, entries).map_err(shift)?;
         self.last = Some(last.entry.epoch.number);
         self.length += entries.len();
         Ok(())

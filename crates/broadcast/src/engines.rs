@@ -1,9 +1,23 @@
 //! The registry of engines: one line each.
 
+use ostrakon_party::{Delivery, Trust, Unbearable};
+
 use crate::clarion::client::ClarionClient;
 use crate::engine::ClientEngine;
 use crate::room::EngineKind;
 use crate::ruffle::client::RuffleClient;
+
+/// What an engine bears among so many servers.
+///
+/// # Errors
+/// [`Unbearable`] if it is not one for so many.
+pub fn trust(kind: EngineKind, parties: usize) -> Result<Trust, Unbearable> {
+    let trust = match kind {
+        EngineKind::Ruffle | EngineKind::Clarion => Trust::one_of_three(),
+    };
+    let other = Unbearable { parties, corrupt: trust.corrupt(), delivery: Delivery::Stoppable };
+    if trust.parties() == parties { Ok(trust) } else { Err(other) }
+}
 
 /// A participant's side of an engine.
 pub fn client(kind: EngineKind) -> &'static (dyn ClientEngine + Send + Sync) {
@@ -65,5 +79,20 @@ mod server {
             EngineKind::Ruffle => ruffle::server::verify_evidence(servers, fault),
             EngineKind::Clarion => clarion::server::verify_evidence(servers, fault),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_for_three_servers_are_for_no_other_number() {
+        for kind in EngineKind::ALL {
+            assert_eq!(trust(kind, 3), Ok(Trust::one_of_three()));
+            for parties in (0..=256).filter(|parties| *parties != 3) {
+                assert!(trust(kind, parties).is_err(), "{kind:?} among {parties}");
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
 pub use ostrakon_party::Servers;
+use ostrakon_party::{ByParty, Trust};
 use serde::{Deserialize, Serialize};
 
 /// Smallest and largest payload of a row in bytes (a room setting).
@@ -32,25 +33,31 @@ pub const PRACTICE: u32 = 0;
 /// have invented two.
 pub const USUAL_MINIMUM: u32 = 3;
 
-/// How many people have to take part so that a minimum is met, with equally many at each of
-/// `servers` servers, give or take one: the servers give out places so.
-pub fn people_for(minimum: u32, servers: usize) -> u32 {
-    more_needed(&vec![0; servers], minimum).max(1)
+/// How many people have to take part so that a minimum is met, with equally many at each of the
+/// servers, give or take one: the servers give out places so.
+pub fn people_for(minimum: u32, trust: &Trust) -> u32 {
+    let (parties, corrupt) = (trust.parties() as u64, trust.corrupt() as u64);
+    let hidden = |people: u64| {
+        let at_corrupt = people / parties * corrupt + (people % parties).min(corrupt);
+        people - at_corrupt
+    };
+    // So many of n are at honest servers at most; the least that can be enough.
+    let mut people = u64::from(minimum) * parties / (parties - corrupt);
+    while hidden(people) < u64::from(minimum) {
+        people += 1;
+    }
+    u32::try_from(people).unwrap_or(u32::MAX).max(1)
 }
 
 /// How many more people have to come, each to the server that has fewest, until a minimum is met.
 /// `present` counts those who are there, by server.
-pub fn more_needed(present: &[u32], minimum: u32) -> u32 {
-    let mut present = present.to_vec();
+pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
+    let mut present = ByParty::from(present.iter().copied().map(u64::from).collect::<Vec<_>>());
     let mut more = 0;
-    let enough = |present: &[u32]| {
-        let all: u64 = present.iter().copied().map(u64::from).sum();
-        all - u64::from(present.iter().copied().max().unwrap_or(0)) >= u64::from(minimum)
-    };
-    // With one server alone nobody is left when its participants are not counted.
-    while present.len() > 1 && !enough(&present) {
-        let fewest = present.iter_mut().min().expect("there are servers");
-        *fewest += 1;
+    // With the corrupt servers alone nobody is left when their participants are not counted.
+    while present.parties() > trust.corrupt() && trust.anonymity(&present) < u64::from(minimum) {
+        let fewest = present.iter().min_by_key(|(_, count)| **count).map(|(party, _)| party);
+        present[fewest.expect("there are servers")] += 1;
         more += 1;
     }
     more
@@ -383,6 +390,8 @@ pub struct EpochId {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_party::Delivery;
+
     use super::*;
 
     fn room() -> RoomDescriptor {
@@ -453,19 +462,28 @@ mod tests {
     #[test]
     fn so_many_people_meet_a_minimum_however_they_are_spread_evenly() {
         for minimum in 0..40 {
-            let people = people_for(minimum, 3);
-            for all in 0..=people + 9 {
-                let spread: Vec<_> = (0..3).map(|server| (all + server) / 3).collect();
-                let hidden = all - spread.iter().max().unwrap();
-                assert_eq!(hidden >= minimum && all > 0, all >= people, "{minimum}: {spread:?}");
-                if all > 0 {
-                    assert_eq!(more_needed(&spread, minimum), people.saturating_sub(all));
+            for (n, corrupt) in [(2, 1), (3, 1), (4, 1), (5, 2), (5, 4), (7, 3), (7, 6)] {
+                let trust = Trust::new(n, corrupt, Delivery::Stoppable).unwrap();
+                let n = u32::try_from(n).unwrap();
+                let people = people_for(minimum, &trust);
+                for all in 0..=people + 9 {
+                    let mut spread: Vec<_> = (0..n).map(|server| (all + server) / n).collect();
+                    let needed = more_needed(&spread, minimum, &trust);
+                    // The servers with most are those that may have invented them.
+                    spread.sort_unstable();
+                    let hidden: u32 = spread[..spread.len() - corrupt].iter().sum();
+                    let enough = hidden >= minimum && all > 0;
+                    assert_eq!(enough, all >= people, "{minimum} of {trust:?}: {spread:?}");
+                    if all > 0 {
+                        assert_eq!(needed, people.saturating_sub(all));
+                    }
                 }
             }
         }
-        assert_eq!([0, 1, 2, 3, 4, 5].map(|m| people_for(m, 3)), [1, 2, 3, 5, 6, 8]);
-        assert_eq!(more_needed(&[3, 2, 0], 3), 1, "badly spread, five are not enough");
-        assert_eq!(more_needed(&[5, 0, 0], 3), 3);
+        let trust = Trust::one_of_three();
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|m| people_for(m, &trust)), [1, 2, 3, 5, 6, 8]);
+        assert_eq!(more_needed(&[3, 2, 0], 3, &trust), 1, "badly spread, five are not enough");
+        assert_eq!(more_needed(&[5, 0, 0], 3, &trust), 3);
     }
 
     #[test]

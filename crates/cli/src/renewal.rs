@@ -42,8 +42,8 @@ pub struct BeginOptions {
     /// The server's configuration.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The files of the two servers that have kept their data.
-    #[arg(num_args = 2, required = true, value_name = "STATE")]
+    /// The files of the servers that have kept their data: of all but one.
+    #[arg(num_args = 1.., required = true, value_name = "STATE")]
     states: Vec<PathBuf>,
     /// Prints what was begun as JSON.
     #[arg(long)]
@@ -81,9 +81,7 @@ pub async fn run(command: Command) -> Result<()> {
                 fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
             };
             let files: Vec<Vec<u8>> = options.states.iter().map(read).collect::<Result<_>>()?;
-            let [one, other] = files.as_slice() else { anyhow::bail!("two files are needed") };
-            let begun =
-                renewal::begin(&config, Arc::new(ThreeServers), system, [one, other]).await?;
+            let begun = renewal::begin(&config, Arc::new(ThreeServers), system, &files).await?;
             report(&begun, options.json)
         }
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that a peer may say of itself.
-pub const MAX_ABOUT: usize = 192;
+pub const MAX_ABOUT: usize = 512;
 /// Measurements that are remembered.
 const REMEMBERED: usize = 8;
 

@@ -1,15 +1,16 @@
-//! Agreement on announcements: authenticated broadcast among three, one log per server.
+//! Agreement on announcements: authenticated broadcast among all servers, one log per server. It is
+//! sound however many of them are corrupt, and stops while one is silent.
 //!
-//! For announcement *n* of server *i*, towards servers *j* and *k*:
-//! 1. *i* writes it down together with what it changes, then sends it, signed, to both
+//! For announcement *n* of server *i*, towards each other server *j*:
+//! 1. *i* writes it down together with what it changes, then sends it, signed, to all
 //!    ([`Core::announce`]).
-//! 2. *j* writes it down, then echoes its signed header to both others ([`follow`]); so does *k*.
-//! 3. When *j* has *k*'s echo with the same header, it waits for the announcements that the author
-//!    knew (`after`), judges it, and records what it changes: it is *delivered*. Then *j* goes on
-//!    to *n* + 1.
+//! 2. *j* writes it down, then echoes its signed header to all others ([`follow`]).
+//! 3. When *j* has the echo of every other receiver with the same header, it waits for the
+//!    announcements that the author knew (`after`), judges it, and records what it changes: it is
+//!    *delivered*. Then *j* goes on to *n* + 1.
 //!
-//! If *i* signed two different announcements *n*, each of *j*, *k* has both headers: that is kept
-//! as evidence, and the log of *i* ends there. What is written down before it is said is said again
+//! If *i* signed two different announcements *n* for two honest servers, each of these has both
+//! headers: that is kept as evidence, and the log of *i* ends there. What is written down before it is said is said again
 //! after a restart, in the same words.
 //!
 //! **Bounds.** An author has at most [`WINDOW`] announcements to which an echo is missing; a server
@@ -19,19 +20,19 @@
 use std::sync::Arc;
 
 use ostrakon_party::{
-    Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader, Step, Tag,
-    wire,
+    ByParty, Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader,
+    Step, Tag, wire,
 };
 use ostrakon_store::FaultRow;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::announcement::{Announcement, Body, LONGEST};
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::evidence::Evidence;
 use crate::freshness;
 use crate::operator::About;
 use crate::rooms::Invalid;
+use crate::trusts;
 
 /// Announcements of one author to which an echo may be missing.
 pub(crate) const WINDOW: usize = 16;
@@ -83,13 +84,13 @@ pub(crate) struct Logs {
     /// Held while an announcement is judged and recorded: one at a time.
     turn: Mutex<()>,
     /// Announcements delivered, by author.
-    delivered: watch::Sender<[u64; SERVERS]>,
+    delivered: watch::Sender<ByParty<u64>>,
     /// One for each further announcement that this server may send.
     window: Arc<Semaphore>,
 }
 
 impl Logs {
-    pub(crate) fn new(delivered: [u64; SERVERS]) -> Self {
+    pub(crate) fn new(delivered: ByParty<u64>) -> Self {
         Self {
             turn: Mutex::default(),
             delivered: watch::Sender::new(delivered),
@@ -127,7 +128,7 @@ pub(crate) enum AnnounceError {
 
 impl Core {
     /// Announces something: when this returns it is recorded here and on its way. The receiver
-    /// resolves when both others have received it. Waits while too many are on their way, and until
+    /// resolves when all others have received it. Waits while too many are on their way, and until
     /// it is known that this server may speak.
     pub(crate) async fn announce(
         self: &Arc<Self>,
@@ -147,7 +148,7 @@ impl Core {
         result.await.map_err(|_| AnnounceError::Stopping)?
     }
 
-    /// Checks that both others understand what can be said since this language. Of who has not
+    /// Checks that all others understand what can be said since this language. Of who has not
     /// introduced itself since this server started nothing is known; the first language is
     /// everybody's.
     fn is_understood(&self, language: u32) -> Result<(), AnnounceError> {
@@ -172,16 +173,16 @@ impl Core {
         body: Body,
         permit: OwnedSemaphorePermit,
     ) -> Result<oneshot::Receiver<()>, AnnounceError> {
-        let (done, seen_by_both) = oneshot::channel();
+        let (done, seen_by_all) = oneshot::channel();
         let turn = self.logs.turn.lock().await;
-        let after = *self.logs.delivered.borrow();
-        let number = after[self.me().index()];
+        let delivered = self.logs.delivered.borrow().clone();
+        let (after, number) = (delivered.as_slice().to_vec(), delivered[self.me()]);
         let announcement = Announcement { after, body };
         let now = self.platform.now_ms();
         let Some(change) = self.world().judge(self.me(), number, &announcement, now)? else {
             // It is so already.
             let _ = done.send(());
-            return Ok(seen_by_both);
+            return Ok(seen_by_all);
         };
         let bytes = announcement.encode();
         self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
@@ -189,7 +190,7 @@ impl Core {
         self.introduction.kept(self.me(), number);
         let signed =
             self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
-        self.logs.delivered.send_modify(|delivered| delivered[self.me().index()] += 1);
+        self.logs.delivered.send_modify(|delivered| delivered[self.me()] += 1);
         self.introduction.delivered(self.me(), number);
         drop(turn);
         self.dispatch(effects);
@@ -200,7 +201,7 @@ impl Core {
             let _ = done.send(());
             core.forget_announcement(core.me(), number).await;
         });
-        Ok(seen_by_both)
+        Ok(seen_by_all)
     }
 
     /// Forgets what no server can still need once the announcement with this number is echoed.
@@ -218,14 +219,14 @@ impl Core {
     pub(crate) async fn repeat_announcements(
         self: &Arc<Self>,
     ) -> Result<(), ostrakon_store::Error> {
-        let delivered = *self.logs.delivered.borrow();
+        let delivered = self.logs.delivered.borrow().clone();
         for author in self.party.roster.parties() {
-            let from = delivered[author.index()].saturating_sub(KEPT);
+            let from = delivered[author].saturating_sub(KEPT);
             for row in self.store.announcements(author, from).await? {
                 let at = instance(author, row.number);
                 let Some(header) = row.signed else {
                     let signed = self.party.send_all(ControlStep::Announce.of(at), row.body);
-                    if row.number + WINDOW as u64 >= delivered[author.index()] {
+                    if row.number + WINDOW as u64 >= delivered[author] {
                         self.resume_echoes(row.number, signed);
                     }
                     continue;
@@ -246,7 +247,7 @@ impl Core {
     }
 }
 
-/// Waits for both others' echoes of this server's own announcement.
+/// Waits for all others' echoes of this server's own announcement.
 async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
     let tag = ControlStep::Echo.of(instance(core.me(), number));
     let echoes =
@@ -265,7 +266,7 @@ async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
 /// Delivers the log of another server, for ever, or until that server contradicts itself.
 pub(crate) async fn follow(core: Arc<Core>, author: PartyId) {
     loop {
-        let number = core.logs.delivered.borrow()[author.index()];
+        let number = core.logs.delivered.borrow()[author];
         match follow_one(&core, author, number).await {
             Ok(()) => core.forget_announcement(author, number).await,
             Err(End::Contradiction(what, evidence)) => {
@@ -312,7 +313,11 @@ async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<()
     keep(core, author, number, &received).await?;
     core.introduction.kept(author, number);
     core.party.send_all(ControlStep::Echo.of(at), wire::encode(&received.signed));
-    compare(core, author, at, &received).await?;
+    // All but the author and this server; together they are whom the ledger awaits.
+    let receivers = core.party.peers().filter(|peer| *peer != author);
+    let echoes = receivers.map(|peer| compare(core, author, peer, at, &received));
+    let echoed = futures::future::try_join_all(echoes).await?;
+    debug_assert_eq!(echoed.len() + 2, trusts::echo(&core.trusts));
     deliver(core, author, number, &received).await
 }
 
@@ -340,14 +345,14 @@ async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) ->
     }
 }
 
-/// Waits for the third server's echo, and compares.
+/// Waits for another receiver's echo, and compares.
 async fn compare(
     core: &Core,
     author: PartyId,
+    third: PartyId,
     at: Instance,
     received: &Received,
 ) -> Result<(), End> {
-    let third = core.party.peers().find(|peer| *peer != author).expect("there are three servers");
     let echo =
         core.party.receive(third, ControlStep::Echo.of(at), Length::AtMost(LONGEST_ECHO)).await;
     let own = received.signed;
@@ -363,8 +368,7 @@ async fn compare(
             Err(End::Contradiction("it announced two different things under one number", evidence))
         }
         Some(_) => Ok(()),
-        // The third server has had its say; without it there is no agreement, and the log stands
-        // still.
+        // That server has had its say; without it there is no agreement, and the log stands still.
         None => {
             let evidence = match echo {
                 Ok(echo) => Evidence::Echo(echo.signed, echo.body.to_vec()),
@@ -383,11 +387,12 @@ async fn deliver(
     number: u64,
     received: &Received,
 ) -> Result<(), End> {
-    let decoded = Announcement::decode(&received.body);
+    let decoded = Announcement::decode(&received.body, core.trusts.parties());
     if let Ok(announcement) = &decoded {
         let mut delivered = core.logs.delivered.subscribe();
-        let known = |delivered: &[u64; SERVERS]| {
-            (0..SERVERS).all(|j| j == author.index() || delivered[j] >= announcement.after[j])
+        let known = |delivered: &ByParty<u64>| {
+            let mut others = delivered.iter().filter(|(party, _)| *party != author);
+            others.all(|(party, count)| *count >= announcement.after[party.index()])
         };
         tokio::select! {
             biased;
@@ -413,7 +418,7 @@ async fn deliver(
     };
     core.store.deliver(author, number, change.as_ref()).await?;
     let effects = change.map(|change| core.apply(number, &change, now)).unwrap_or_default();
-    core.logs.delivered.send_modify(|delivered| delivered[author.index()] = number + 1);
+    core.logs.delivered.send_modify(|delivered| delivered[author] = number + 1);
     core.introduction.delivered(author, number);
     drop(turn);
     core.dispatch(effects);
@@ -421,18 +426,17 @@ async fn deliver(
 }
 
 /// Keeps it as a fault if an announcement comes after others that there cannot have been when it
-/// was made. Never resolves: the log stands still here as it does at the third server, until there
+/// was made. Never resolves: the log stands still here as it does at the other servers, until there
 /// are as many.
 ///
 /// An author delivers another's announcement only with this server's echo of it, and this server
 /// writes down before it echoes. So an honest author has delivered no more than is written down
 /// here. (Logs are not followed with an old copy of the data.)
-async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64; SERVERS]) {
-    let kept = core.introduction.progress().kept;
-    let impossible =
-        |other: &PartyId| *other != author && after[other.index()] > kept[other.index()];
+async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64]) {
+    let kept = ByParty::from(core.introduction.progress().kept);
+    let impossible = |other: &PartyId| *other != author && after[other.index()] > kept[*other];
     if let Some(other) = core.party.roster.parties().find(impossible) {
-        let (named, kept) = (after[other.index()], kept[other.index()]);
+        let (named, kept) = (after[other.index()], kept[other]);
         tracing::error!(
             %author, %other, named, kept,
             "a server claims to have heard announcements that were never made; its log stands still"

@@ -14,8 +14,6 @@ use ostrakon_decide::{Date, DecisionId};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
-use crate::config::SERVERS;
-
 /// Bytes of the longest announcement.
 pub const LONGEST: u64 = 64 << 10;
 /// What a release can say and understand in announcements. It grows by one with each release that
@@ -31,7 +29,7 @@ pub const MOST_SLOTS: usize = 1024;
 pub struct Announcement {
     /// For each server, how many of its announcements the author had delivered. For the author
     /// itself this is the announcement's own number.
-    pub after: [u64; SERVERS],
+    pub after: Vec<u64>,
     /// What it says.
     pub body: Body,
 }
@@ -198,12 +196,13 @@ impl Announcement {
         wire::encode(self)
     }
 
-    /// Reads bytes.
+    /// Reads bytes. There are so many `servers`, and a word on the log of each.
     ///
     /// # Errors
     /// [`wire::Malformed`].
-    pub fn decode(bytes: &[u8]) -> Result<Self, wire::Malformed> {
-        wire::decode(bytes)
+    pub fn decode(bytes: &[u8], servers: usize) -> Result<Self, wire::Malformed> {
+        let read: Self = wire::decode(bytes)?;
+        if read.after.len() == servers { Ok(read) } else { Err(wire::Malformed) }
     }
 }
 
@@ -218,6 +217,9 @@ mod tests {
     use ostrakon_crypto::{Digest, Signature};
 
     use super::*;
+
+    /// More servers than any deployment here has.
+    const MANY: usize = 16;
 
     /// One of each kind of the first language, deeds of hosts included.
     fn first_language() -> Vec<Body> {
@@ -284,14 +286,17 @@ mod tests {
         let mut transcript = ostrakon_crypto::Transcript::new("test/first language");
         for body in first_language() {
             assert_eq!(body.language(), 1);
-            let announcement = Announcement { after: [1, 2, 3], body };
+            let announcement = Announcement { after: vec![1, 2, 3], body };
             let bytes = announcement.encode();
-            assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+            for servers in [2, 4] {
+                assert!(Announcement::decode(&bytes, servers).is_err(), "of other servers");
+            }
+            assert_eq!(Announcement::decode(&bytes, 3), Ok(announcement));
             transcript.field(&bytes);
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "02241aebfa4a5176468b9b71ce2cdfc956c8b3491a74cb22a45610dc6ed750e1"
+            "b496a773eab7d75f03149f08582d882edae4d37f97cbadf44f7a73c4d1f914b4"
         );
     }
 
@@ -327,17 +332,17 @@ mod tests {
     fn the_longest_assignment_fits() {
         let slots = vec![(u32::MAX, VerifyingKey([255; 32])); MOST_SLOTS];
         let body = Body::Assigned { room: RoomId([255; 16]), epoch: u64::MAX, slots };
-        let announcement = Announcement { after: [u64::MAX; SERVERS], body };
+        let announcement = Announcement { after: vec![u64::MAX; MANY], body };
         let bytes = announcement.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
-        assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+        assert_eq!(Announcement::decode(&bytes, MANY), Ok(announcement));
     }
 
     #[test]
     fn the_longest_record_of_a_decision_fits() {
         let record = vec![255; ostrakon_decide::record::RECORD_BYTES];
         let body = Body::Decided { decision: DecisionId([255; 16]), record };
-        let bytes = Announcement { after: [u64::MAX; SERVERS], body }.encode();
+        let bytes = Announcement { after: vec![u64::MAX; MANY], body }.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
     }
 
@@ -359,10 +364,10 @@ mod tests {
             };
             let action = SignedAction { action, signature: Signature([255; 64]) };
             let body = Body::Hosted { room: RoomId([255; 16]), action };
-            let announcement = Announcement { after: [u64::MAX; SERVERS], body };
+            let announcement = Announcement { after: vec![u64::MAX; MANY], body };
             let bytes = announcement.encode();
             assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
-            assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+            assert_eq!(Announcement::decode(&bytes, MANY), Ok(announcement));
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::ArchiveWriter;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_party::Trust;
 
 use crate::disk::Disk;
 use crate::interface::ServiceError;
@@ -20,7 +21,7 @@ use verified::Verified;
 pub struct BoardArchive {
     store: Disk,
     room: RoomId,
-    of: (Servers, RoomDescriptor),
+    of: (Servers, Trust, RoomDescriptor),
     verified: Verified,
     beginning: Option<String>,
     /// `None` once the end was handed out.
@@ -33,12 +34,12 @@ pub struct BoardArchive {
 impl BoardArchive {
     pub(crate) fn new(
         store: Disk,
-        servers: Servers,
+        (servers, trust): (Servers, Trust),
         room: RoomDescriptor,
         verified: Verified,
     ) -> Self {
         let id = room.id();
-        let of = (servers.clone(), room.clone());
+        let of = (servers.clone(), trust, room.clone());
         let (writer, beginning) = ArchiveWriter::begin(servers, room);
         let (beginning, writer) = (Some(beginning), Some(writer));
         Self { store, room: id, of, verified, beginning, writer, ready: VecDeque::new(), read: 0 }
@@ -63,7 +64,8 @@ impl BoardArchive {
             let (from, all) = (self.read, rows.len());
             let mut entries: Vec<_> =
                 rows.into_iter().map_while(|row| read_entry(row).ok()).collect();
-            self.verified.cut(&self.of.0, &self.of.1, from, &mut entries);
+            let (servers, trust, room) = &self.of;
+            self.verified.cut((servers, trust), room, from, &mut entries);
             if entries.len() < all {
                 return Err(damaged_entry(from + entries.len() as u64));
             }

@@ -10,14 +10,14 @@ use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_broadcast::{Engine, EngineKind, EpochId};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
-use ostrakon_party::{Party, PartyId};
+use ostrakon_party::{ByParty, Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
 use crate::archive::mending::Damaged;
 use crate::archive::verified::Verified;
-use crate::config::{Config, SERVERS};
+use crate::config::Config;
 use crate::deciding::Bench;
 use crate::deciding::holding;
 use crate::disk::Disk;
@@ -31,6 +31,7 @@ use crate::platform::{Links, Platform};
 use crate::presence::Presence;
 use crate::provider::Engines;
 use crate::rooms::{Effect, World};
+use crate::trusts::Trusts;
 use crate::watchers::Watchers;
 use crate::{decision_course, hosting, runner, stock};
 
@@ -45,6 +46,8 @@ pub(crate) struct Core {
     /// The server's identity key.
     pub identity: Arc<SigningKey>,
     pub servers: Servers,
+    /// How many they are, and what they bear.
+    pub trusts: Trusts,
     pub mesh: Arc<dyn Links>,
     pub store: Disk,
     pub engines: Engines,
@@ -77,14 +80,22 @@ pub(crate) struct Core {
 }
 
 /// What is counted since the start.
-#[derive(Default)]
 pub(crate) struct Counters {
     pub published: AtomicU64,
     pub too_few: AtomicU64,
     pub stopped: AtomicU64,
     pub prepared: AtomicU64,
     /// Batches that each server dropped after it had said that it holds them.
-    pub withdrawn: [AtomicU64; SERVERS],
+    pub withdrawn: ByParty<AtomicU64>,
+}
+
+impl Counters {
+    /// Nothing yet, of so many servers.
+    pub fn new(parties: usize) -> Self {
+        let (published, too_few, stopped, prepared) = Default::default();
+        let withdrawn = ByParty::new(parties, |_| AtomicU64::default());
+        Self { published, too_few, stopped, prepared, withdrawn }
+    }
 }
 
 impl Core {
@@ -130,7 +141,8 @@ impl Core {
         let collecting = world.rooms.get(&room).and_then(|room| room.collecting(*epoch));
         let seated_here = |key: &VerifyingKey| {
             let slots = collecting.and_then(|collecting| collecting.keys.get(key));
-            slots.is_some_and(|slots| slots.iter().any(|s| slot_class(*s, SERVERS) == self.me()))
+            let own = |slot: &u32| slot_class(*slot, self.trusts.parties()) == self.me();
+            slots.is_some_and(|slots| slots.iter().any(own))
         };
         let mut presence = self.presence.lock().expect("no panic while held");
         presence.moved(&room, slots.iter().map(|(_, key)| key), seated_here);

@@ -14,7 +14,7 @@ use ostrakon_crypto::{Digest, Generator, Secret, Signature, VerifyingKey};
 use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest, stock_digest};
 use ostrakon_decide::{
     CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey,
-    KeyName, Layer, Refused, SignedRecord,
+    KeyName, Layer, Operators, Refused, SignedRecord,
 };
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Drawn;
@@ -136,8 +136,14 @@ impl Core {
     }
 
     /// Step 1.
-    pub(crate) fn helper_key(&self) -> HelperKey {
-        HelperKey::of(&self.identity, self.me(), &self.world().operators())
+    pub(crate) fn helper_key(&self) -> Result<HelperKey, ServiceError> {
+        Ok(HelperKey::of(&self.identity, self.me(), &self.operators()?))
+    }
+
+    /// The servers as decisions know them.
+    pub(crate) fn operators(&self) -> Result<Operators, ServiceError> {
+        let few = || ServiceError::Refused("decisions are made with three servers".into());
+        self.world().operators().ok_or_else(few)
     }
 
     /// Step 2: the share is on disk before the receipt leaves.
@@ -149,7 +155,7 @@ impl Core {
     ) -> Result<DepositReceipt, ServiceError> {
         // What goes into an old copy of the data is lost when the newest is put back.
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let deposit = Deposit::decode(bytes).map_err(invalid)?;
         let now = self.platform.now_ms() / 1000;
         let held = deposit.open(&self.identity, self.me(), &operators, now).map_err(invalid)?;
@@ -217,7 +223,7 @@ impl Core {
                 "a stock takes 1 to {MOST_STOCK} keys at once"
             )));
         }
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let verify = move || {
             let row = |key: &CertifiedKey| {
                 if key.statement.owner != owner {
@@ -244,7 +250,7 @@ impl Core {
         (time, signature): (u64, Signature),
     ) -> Result<StockLevel, ServiceError> {
         self.sequencer_only()?;
-        let digest = stock_digest(&self.world().operators(), &owner, time);
+        let digest = stock_digest(&self.operators()?, &owner, time);
         let fresh = time.abs_diff(self.platform.now_ms() / 1000) <= STOCK_SECONDS;
         if !fresh || !owner.verifies(&digest, &signature) {
             return Err(ServiceError::Forbidden(
@@ -262,7 +268,7 @@ impl Core {
         origin: Option<u64>,
         bytes: &[u8],
     ) -> Result<LayerInfo, ServiceError> {
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let draft: Draft =
             wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
         draft.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
@@ -318,7 +324,7 @@ impl Core {
         let signed = SignedRecord::decode(bytes)?;
         let id = signed.record.decision;
         let made = Ok(DecisionMade { id: id.to_hex() });
-        let chain = Chain::begin(self.world().operators(), &signed)?;
+        let chain = Chain::begin(self.operators()?, &signed)?;
         if self.world().decisions.ended.contains(&id) {
             let text = "this decision ended when the servers began again after one had lost its data: create another one";
             return Err(ServiceError::Conflict(text.into()));

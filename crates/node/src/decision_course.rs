@@ -222,6 +222,7 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
         .map_err(|_| Error::State("the process is shutting down"))?;
     let records = all_records(&core.store, id).await?;
     let operators = core.world().operators();
+    let operators = operators.ok_or(Error::State("decisions are made with three servers"))?;
     let mut drawn = randomness(&core.platform);
     let examined = core.platform.blocking(move || examine(operators, &records, &mut drawn)).await;
     let examined = match examined {

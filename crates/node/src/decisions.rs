@@ -16,7 +16,6 @@ use ostrakon_decide::{
 use ostrakon_party::PartyId;
 use ostrakon_store::{Change, DecisionKey, HeldRecord, NewRecord};
 
-use crate::config::SERVERS;
 use crate::rooms::{Effect, Invalid, SCHEDULER, World};
 
 /// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes
@@ -51,6 +50,8 @@ pub struct Decision {
     openings: Vec<(PartyId, Opening)>,
     /// Why it will have no result although it was closed, if that is certain by the openings.
     pub shortage: Option<String>,
+    /// How many servers there are.
+    servers: usize,
 }
 
 /// The decisions of a deployment.
@@ -74,11 +75,11 @@ impl Decisions {
 }
 
 impl Decision {
-    fn new(chain: Chain) -> Self {
+    fn new(chain: Chain, servers: usize) -> Self {
         let course = Course::UnderWay(chain);
         let (closed, shortage, vouching) = Default::default();
         let (opened, openings) = Default::default();
-        Self { course, vouching, closed, opened, openings, shortage }
+        Self { course, vouching, closed, opened, openings, shortage, servers }
     }
 
     /// What its records amount to, unless it is over.
@@ -126,14 +127,14 @@ impl Decision {
 
     /// Whether everything is there that the result is computed from.
     pub fn is_opened(&self) -> bool {
-        self.opened.len() == SERVERS
+        self.opened.len() == self.servers
     }
 
     /// Whether the others vouch for a record, which was checked, if it leaves somebody out.
     fn is_vouched_for(
         &self,
         signed: &SignedRecord,
-        after: &[u64; SERVERS],
+        after: &[u64],
         spent: &BTreeSet<KeyName>,
     ) -> Result<(), Invalid> {
         let Some(chain) = self.chain() else { return Ok(()) };
@@ -211,16 +212,16 @@ pub(crate) fn is_opening(bytes: &[u8]) -> bool {
 }
 
 impl World {
-    /// The servers as decisions know them.
-    pub fn operators(&self) -> Operators {
-        Operators::new(&self.servers).expect("a deployment has three servers")
+    /// The servers as decisions know them; `None` if they are not three.
+    pub fn operators(&self) -> Option<Operators> {
+        Operators::new(&self.servers)
     }
 
     /// What a record changes that the scheduler announced under `announcement`.
     pub(crate) fn judge_record(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         id: &DecisionId,
         bytes: &[u8],
     ) -> Result<Option<Change>, Invalid> {
@@ -246,7 +247,11 @@ impl World {
             None if self.decisions.kept.len() >= MOST_DECISIONS => {
                 return Err(Invalid("a deployment keeps a limited number of decisions"));
             }
-            None => drop(Chain::begin(self.operators(), &signed).map_err(refused)?),
+            None => {
+                let three = self.operators();
+                let operators = three.ok_or(Invalid("decisions are made with three servers"))?;
+                drop(Chain::begin(operators, &signed).map_err(refused)?);
+            }
         }
         let spends = signed.record.spends();
         if spends.is_some_and(|name| self.decisions.spent.contains(&name)) {
@@ -341,7 +346,7 @@ impl World {
     pub(crate) fn judge_decryption(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         id: &DecisionId,
         opening: &[u8],
     ) -> Result<Option<Change>, Invalid> {
@@ -400,8 +405,9 @@ impl World {
         match self.decisions.kept.get_mut(&id) {
             Some(decision) => decision.apply_checked(signed)?,
             None => {
-                let chain = Chain::begin_checked(self.operators(), signed)?;
-                self.decisions.kept.insert(id, Decision::new(chain));
+                let operators = self.operators().ok_or(Refused::Form)?;
+                let chain = Chain::begin_checked(operators, signed)?;
+                self.decisions.kept.insert(id, Decision::new(chain, self.trusts.parties()));
             }
         }
         self.decisions.spent.extend(signed.record.spends());

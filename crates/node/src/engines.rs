@@ -6,20 +6,28 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::engines::{check_submission, may_have_opened};
+use ostrakon_broadcast::engines::{self, check_submission, may_have_opened};
 use ostrakon_broadcast::ruffle::server::RuffleEngine;
 use ostrakon_broadcast::{EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_party::{Party, SessionId};
+use ostrakon_party::{Party, SessionId, Unbearable};
 use ostrakon_replicated::setup::{self, SharedKeys};
 
 use crate::provider::{EngineProvider, Engines, SetUp};
+use crate::trusts::Trusts;
 
 /// Makes the engines that need three servers, of which at most one is malicious. Their session is
 /// that of Ruffle's set-up; Clarion makes its keys batch by batch.
 pub struct ThreeServers;
 
 impl EngineProvider for ThreeServers {
+    fn trusts(&self, parties: usize) -> Result<Trusts, String> {
+        let trust = |kind| Ok((kind, engines::trust(kind, parties)?));
+        let trusts: Result<Vec<_>, Unbearable> = EngineKind::ALL.into_iter().map(trust).collect();
+        let trusts = trusts.map_err(|_| format!("`servers` must list 3 servers, not {parties}"))?;
+        Trusts::new(parties, trusts)
+    }
+
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId {
         setup::setup_session(keys)
     }

@@ -3,21 +3,22 @@
 //!
 //! After computing, every server *concludes*: it has an entry for the board or a reason why there
 //! is none. It writes that down, tells the others ([`Verdict`]), and *settles* the epoch as soon as
-//! two servers, itself included or not, say the same ([`tally`]): an entry with two signatures is
-//! valid for everybody, so no server may go on without it; and no entry can come about once two
-//! servers have refused. When all three have spoken, the epoch is *finished*: nobody needs anything
-//! of it any more, since each wrote its conclusion down before it spoke.
+//! enough servers, itself included or not, say the same ([`tally`]): an entry with as many
+//! signatures as are believed is valid for everybody, so no server may go on without it; and no
+//! entry can come about once so many have refused that the others are too few. When all have spoken,
+//! the epoch is *finished*: nobody needs anything of it any more, since each wrote its conclusion
+//! down before it spoke.
 
-use ostrakon_broadcast::board::{Entry, Published, QUORUM, SALT, salt};
+use ostrakon_broadcast::board::{Entry, Published, SALT, salt};
 use ostrakon_broadcast::engine::{Opened, Stopped};
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, Signature, Transcript};
-use ostrakon_party::PartyId;
+use ostrakon_party::{ByParty, PartyId, Trust};
 use serde::{Deserialize, Serialize};
 
-use crate::config::SERVERS;
 use crate::interface::{LastEpoch, Outcome};
+use crate::trusts;
 
 /// Bytes of an encoded verdict at most.
 pub const LONGEST_VERDICT: u64 = 128;
@@ -133,12 +134,12 @@ pub enum Tally {
     Nothing,
 }
 
-/// Counts verdicts, by party; `None` where one is missing. A signature that is not the server's
-/// counts as a refusal.
-pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally {
+/// Counts verdicts; `None` where one is missing. A signature that is not the server's counts as a
+/// refusal. `trust` is the engine's.
+pub fn tally(verdicts: &ByParty<Option<Verdict>>, servers: &Servers, trust: &Trust) -> Tally {
     let mut refusals = 0;
     let mut votes: Vec<(Digest, Vec<(PartyId, Signature)>)> = Vec::new();
-    for (id, verdict) in (0u8..).map(PartyId).zip(verdicts) {
+    for (id, verdict) in verdicts.iter() {
         match verdict {
             None => {}
             Some(Verdict::Publish(digest, signature))
@@ -156,11 +157,11 @@ pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally 
         }
     }
     if let Some((digest, signatures)) =
-        votes.into_iter().find(|(_, signatures)| signatures.len() >= QUORUM)
+        votes.into_iter().find(|(_, signatures)| signatures.len() >= trusts::publish(trust))
     {
         return Tally::Publish(digest, signatures);
     }
-    if refusals > SERVERS - QUORUM { Tally::Nothing } else { Tally::Open }
+    if refusals >= trusts::refuse(trust) { Tally::Nothing } else { Tally::Open }
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::agree::{self, ControlStep};
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
-use crate::config::SERVERS;
 use crate::decisions;
 use crate::interface::base64;
 use crate::rooms::{SCHEDULER, room_class};
@@ -153,9 +152,10 @@ pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Fin
             if !said || step(&signed.header) != Some(ControlStep::Announce) {
                 return Finding::Unproven;
             }
-            let read = Announcement::decode(body);
+            let read = Announcement::decode(body, servers.keys.len());
             let number = signed.header.tag.instance.number;
-            if read.is_ok_and(|announcement| !is_never_valid(culprit, number, &announcement)) {
+            let parties = servers.keys.len();
+            if read.is_ok_and(|read| !is_never_valid(culprit, number, &read, parties)) {
                 return Finding::Signed;
             }
             true
@@ -183,19 +183,24 @@ fn step(header: &Header) -> Option<ControlStep> {
 
 /// Whether no honest server makes this announcement, whatever was announced before. Part of
 /// [`crate::rooms::World::judge`].
-fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> bool {
+fn is_never_valid(
+    author: PartyId,
+    number: u64,
+    announcement: &Announcement,
+    parties: usize,
+) -> bool {
     let out_of_turn = announcement.after.get(author.index()) != Some(&number);
     out_of_turn
         || match &announcement.body {
             Body::RoomCreated(descriptor) => {
-                descriptor.validate().is_err() || room_class(descriptor) != author
+                descriptor.validate().is_err() || room_class(descriptor, parties) != author
             }
             Body::BatchPlanned { .. }
             | Body::EpochOpened { .. }
             | Body::EpochClosed { .. }
             | Body::EpochVoided { .. } => author != SCHEDULER,
             Body::Assigned { slots, .. } => {
-                let foreign = slots.iter().any(|(slot, _)| slot_class(*slot, SERVERS) != author);
+                let foreign = slots.iter().any(|(slot, _)| slot_class(*slot, parties) != author);
                 let numbers: BTreeSet<_> = slots.iter().map(|(slot, _)| slot).collect();
                 let keys: BTreeSet<_> = slots.iter().map(|(_, key)| key).collect();
                 let twice = numbers.len() < slots.len() || keys.len() < slots.len();

@@ -4,12 +4,12 @@
 //! its announcements would contradict the earlier ones, and epochs would be computed again without
 //! the marks that bind it. So every server tells the others, with what it tells of itself, how far
 //! it has got with each log of announcements ([`Progress`]); and after a restart it says nothing
-//! before both have told it, and nothing at all if one of them has heard more of it than its data
+//! before all have told it, and nothing at all if one of them has heard more of it than its data
 //! know ([`Standing::Stale`]). Reading and taking in go on meanwhile.
 //!
-//! One of the two may be corrupt. It can claim to have heard more, and so silence the server: that
-//! is no more than not to answer. It can hide what it has heard; but of what both received, or was
-//! delivered, the honest one knows.
+//! Some of them may be corrupt. One can claim to have heard more, and so silence the server: that
+//! is no more than not to answer. It can hide what it has heard; but of what all received, or was
+//! delivered, an honest one knows.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,6 @@ use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::operator::About;
 use crate::platform::{Links, Platform};
@@ -28,16 +27,16 @@ use crate::platform::{Links, Platform};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How far a server is with the logs of announcements, by author.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Progress {
     /// The generation.
     pub generation: u32,
     /// The digest of the state with which it began; none for the first.
     pub state: Option<Digest>,
     /// Announcements written down.
-    pub kept: [u64; SERVERS],
-    /// Announcements delivered: both receivers have written them down.
-    pub delivered: [u64; SERVERS],
+    pub kept: Vec<u64>,
+    /// Announcements delivered: all receivers have written them down.
+    pub delivered: Vec<u64>,
 }
 
 impl Progress {
@@ -45,10 +44,12 @@ impl Progress {
     /// not hold: whose log, how far the peer says that it goes, and how far it goes here.
     pub fn behind(&self, me: PartyId, peer: PartyId, theirs: &Self) -> Option<(PartyId, u64, u64)> {
         // Of its own announcements the peer does not say who has them.
-        (0u8..).map(PartyId).take(SERVERS).filter(|author| *author != peer).find_map(|author| {
-            let index = author.index();
-            let said = if author == me { theirs.kept[index] } else { theirs.delivered[index] };
-            (said > self.kept[index]).then_some((author, said, self.kept[index]))
+        let authors = (0u8..).map(PartyId).zip(&self.kept);
+        authors.filter(|(author, _)| *author != peer).find_map(|(author, kept)| {
+            let lists = if author == me { &theirs.kept } else { &theirs.delivered };
+            // A log of which it says nothing it does not know.
+            let said = lists.get(author.index()).copied().unwrap_or(0);
+            (said > *kept).then_some((author, said, *kept))
         })
     }
 }
@@ -56,7 +57,7 @@ impl Progress {
 /// Whether this server may say anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Not both others have said how far they are.
+    /// Not all others have said how far they are.
     Unknown,
     /// Its data are as new as they know.
     Fresh,
@@ -90,13 +91,14 @@ impl Introduction {
     /// Notes an announcement that is on disk.
     pub fn kept(&self, author: PartyId, number: u64) {
         self.progressed(|progress| {
-            progress.kept[author.index()] = progress.kept[author.index()].max(number + 1)
+            let kept = at(&mut progress.kept, author);
+            *kept = number.saturating_add(1).max(*kept);
         });
     }
 
     /// Notes an announcement that was delivered.
     pub fn delivered(&self, author: PartyId, number: u64) {
-        self.progressed(|progress| progress.delivered[author.index()] = number + 1);
+        self.progressed(|progress| *at(&mut progress.delivered, author) = number + 1);
     }
 
     fn progressed(&self, change: impl FnOnce(&mut Progress)) {
@@ -105,11 +107,19 @@ impl Introduction {
 
     /// How far this server is.
     pub fn progress(&self) -> Progress {
-        self.about.lock().expect("no panic while held").progress.unwrap_or_default()
+        self.about.lock().expect("no panic while held").progress.clone().unwrap_or_default()
     }
 }
 
-/// Waits until both others have said how far they are, and decides whether this server may speak.
+/// A server's place in a list that has one for each.
+fn at(list: &mut Vec<u64>, author: PartyId) -> &mut u64 {
+    if list.len() <= author.index() {
+        list.resize(author.index() + 1, 0);
+    }
+    &mut list[author.index()]
+}
+
+/// Waits until all others have said how far they are, and decides whether this server may speak.
 pub(crate) async fn decide(core: &Core) -> Standing {
     loop {
         let known = core.mesh.acquaintances();
@@ -131,7 +141,7 @@ pub(crate) fn closed() -> Standing {
     )
 }
 
-/// What follows from what both others say; nothing as long as one has not come to this server's
+/// What follows from what all others say; nothing as long as one has not come to this server's
 /// generation.
 fn judge(core: &Core, said: &[(PartyId, Progress)]) -> Option<Standing> {
     let own = core.introduction.progress();
@@ -194,15 +204,18 @@ mod tests {
     #[test]
     fn whoever_has_heard_more_than_the_data_know_is_believed() {
         let (me, peer, third) = (PartyId(0), PartyId(1), 2);
-        let own = Progress { kept: [5, 5, 5], delivered: [5, 5, 4], ..Progress::default() };
+        let own = Progress { kept: vec![5, 5, 5], delivered: vec![5, 5, 4], ..Progress::default() };
         let after = |change: fn(&mut Progress)| {
-            let mut theirs =
-                Progress { kept: [5, 7, 6], delivered: [4, 7, 5], ..Progress::default() };
+            let (kept, delivered) = (vec![5, 7, 6], vec![4, 7, 5]);
+            let mut theirs = Progress { kept, delivered, ..Progress::default() };
             change(&mut theirs);
             own.behind(me, peer, &theirs)
         };
         assert_eq!(after(|_| {}), None, "it need not have what the others have not agreed on");
         assert_eq!(after(|theirs| theirs.kept[0] = 6), Some((me, 6, 5)));
         assert_eq!(after(|theirs| theirs.delivered[2] = 6), Some((PartyId(third), 6, 5)));
+        assert_eq!(after(|theirs| theirs.delivered.clear()), None, "who says nothing of a log");
+        let more = after(|theirs| (theirs.kept, theirs.delivered) = (vec![9; 4], vec![9; 4]));
+        assert_eq!(more, Some((me, 9, 5)), "nor is there a fourth server");
     }
 }

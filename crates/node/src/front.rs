@@ -15,9 +15,9 @@ use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{RoomId, Servers};
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_party::SessionId;
+use ostrakon_party::{SessionId, Trust};
 use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};
 
@@ -245,7 +245,10 @@ impl Front {
             if others >= capacity && !presence.knows(&id, &said.key) {
                 return Err(full(Full::Room));
             }
-            let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
+            let bound = Bound {
+                all: capacity,
+                of_origin: self.config.limits.share(capacity, self.config.servers.len()),
+            };
             presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
         }
         intake::take_in(
@@ -412,14 +415,23 @@ impl Front {
         self.board_reaches(id, from, wait).await?;
         let (servers, room) = (self.servers()?, self.room(&id)?.descriptor);
         let damaged = self.store.damaged(&id.0, from).await.map_err(internal)?;
-        read_sound_board((&self.store, &self.verified), (&servers, &room), from, damaged).await
+        let trust = self.trust(&room)?;
+        let of = (&servers, &trust, &room);
+        read_sound_board((&self.store, &self.verified), of, from, damaged).await
+    }
+
+    /// What a room's engine bears.
+    fn trust(&self, room: &RoomDescriptor) -> Result<Trust, ServiceError> {
+        let trusts = self.provider.trusts(self.config.servers.len());
+        Ok(trusts.map_err(ServiceError::Unavailable)?.of(room.engine))
     }
 
     pub fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
+        let room = self.room(&id)?.descriptor;
         Ok(BoardArchive::new(
             self.store.clone(),
-            self.servers()?,
-            self.room(&id)?.descriptor,
+            (self.servers()?, self.trust(&room)?),
+            room,
             self.verified.clone(),
         ))
     }

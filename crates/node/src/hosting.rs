@@ -18,7 +18,6 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creations;
 use crate::disk::Disk;
@@ -81,7 +80,7 @@ impl World {
     pub(crate) fn judge_action(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         room: &RoomId,
         action: &SignedAction,
     ) -> Result<Option<Change>, Invalid> {

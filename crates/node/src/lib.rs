@@ -7,6 +7,7 @@
 //!   clock.
 //! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a
 //!   restart.
+//! * `trusts` says how many servers must say a thing, and how many are waited for.
 //! * `freshness` keeps a server silent whose data are older than what it has said.
 //! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed
 //!   epochs.
@@ -70,3 +71,6 @@ pub use platform::Platform;
 pub use provider::{EngineProvider, Engines, SetUp};
 pub use server::StartError;
 pub use service::{LONGEST_WAIT, Service};
+pub use trusts::Trusts;
+
+use provider::trusts;

@@ -75,9 +75,10 @@ impl Limits {
     }
 
     /// How many participants of one address may be present at this server in a room with so many
-    /// slots.
-    pub(crate) fn share(&self, capacity: u32) -> u32 {
-        let slots = u64::from(capacity.div_ceil(crate::config::SERVERS as u32));
+    /// slots, of which each of so many servers gives out its part.
+    pub(crate) fn share(&self, capacity: u32, servers: usize) -> u32 {
+        let servers = u32::try_from(servers).expect("few servers");
+        let slots = u64::from(capacity.div_ceil(servers));
         u32::try_from(slots * u64::from(self.room_share) / 100).unwrap_or(u32::MAX).max(1)
     }
 }
@@ -100,13 +101,13 @@ mod tests {
     #[test]
     fn a_class_behind_one_address_fits_and_leaves_a_seat() {
         let limits = Limits::default();
-        assert!(limits.share(360) >= 100, "300 phones, a third of them at each server");
+        assert!(limits.share(360, 3) >= 100, "300 phones, a third of them at each server");
         assert_eq!(
-            (limits.share(3), limits.share(192), limits.share(u32::MAX)),
+            (limits.share(3, 3), limits.share(192, 3), limits.share(u32::MAX, 3)),
             (1, 57, 1_288_490_188)
         );
         for capacity in 12..2000u32 {
-            assert!(limits.share(capacity) < capacity.div_ceil(3), "{capacity}");
+            assert!(limits.share(capacity, 3) < capacity.div_ceil(3), "{capacity}");
         }
     }
 }

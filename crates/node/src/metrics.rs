@@ -122,7 +122,7 @@ fn epochs(core: &Core, text: &mut Text) {
         "counter",
         "Batches that a server dropped since the start after it had said that it holds them.",
     );
-    for (party, withdrawn) in counters.withdrawn.iter().enumerate() {
+    for (party, withdrawn) in counters.withdrawn.iter() {
         text.sample("batches_withdrawn_total", &format!("{{party=\"{party}\"}}"), read(withdrawn));
     }
     let phases = core.history().phases;

@@ -9,6 +9,10 @@ use ostrakon_broadcast::{Engine, EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 
+pub(crate) mod trusts;
+
+use trusts::Trusts;
+
 /// What the set-up of a deployment yields on one server.
 pub struct SetUp {
     /// The session, the same on all servers.
@@ -23,6 +27,12 @@ pub type Engines = BTreeMap<EngineKind, Arc<dyn Engine>>;
 
 /// Makes engines. One implementation per number of servers and of corrupt ones among them.
 pub trait EngineProvider: Send + Sync + 'static {
+    /// What its engines bear among so many servers.
+    ///
+    /// # Errors
+    /// Why so many cannot be a deployment, in words.
+    fn trusts(&self, parties: usize) -> Result<Trusts, String>;
+
     /// The session in which the set-up itself runs: a function of the servers' keys.
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId;
 

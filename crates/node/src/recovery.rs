@@ -9,11 +9,10 @@ use ostrakon_broadcast::engine::{Form, Shape};
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{EngineKind, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::Digest;
-use ostrakon_party::{PartyId, Roster, wire};
+use ostrakon_party::{ByParty, PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 
 use crate::announcement::Body;
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::disk::Disk;
 use crate::epochs::Conclusion;
@@ -21,6 +20,7 @@ use crate::freshness::Progress;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
+use crate::trusts::Trusts;
 use crate::{decision_course, hosting, renewal, scheduling, stock};
 
 /// How far this server is with the logs of announcements.
@@ -29,19 +29,25 @@ pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, 
     let base = renewal::base(generation.number);
     let mut progress =
         Progress { generation: generation.number, state: generation.digest, ..Progress::default() };
+    // A party's number is its place.
     for author in roster.parties() {
         let delivered = store.delivered(author).await?.max(base);
         let newer = store.announcements(author, delivered).await?;
-        progress.delivered[author.index()] = delivered;
-        progress.kept[author.index()] = newer.last().map_or(delivered, |row| row.number + 1);
+        progress.delivered.push(delivered);
+        progress.kept.push(newer.last().map_or(delivered, |row| row.number + 1));
     }
     Ok(progress)
 }
 
 /// The state as the tables have it.
-pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Error> {
+pub(crate) async fn world(
+    store: &Disk,
+    servers: &Servers,
+    trusts: &Trusts,
+) -> Result<World, Error> {
     let first_batch = renewal::base(store.generation().await?.number);
-    let mut world = World { version: 1, first_batch, ..World::new(servers.clone()) };
+    let empty = World::new(servers.clone(), trusts.clone());
+    let mut world = World { version: 1, first_batch, ..empty };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
@@ -63,7 +69,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         .into_iter()
         .filter(|row| row.number >= first_batch)
     {
-        world.batches.insert(row.number, batch(&row)?);
+        world.batches.insert(row.number, batch(&row, trusts.parties())?);
     }
     for row in store.epochs(KEPT_VERDICTS as u32).await? {
         restore_epoch(store, &mut world, &row).await?;
@@ -73,12 +79,26 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
     Ok(world)
 }
 
-fn batch(row: &BatchRow) -> Result<BatchInfo, Error> {
+/// What servers said, by server, of so many.
+fn by_party(
+    said: &[(PartyId, u64)],
+    parties: usize,
+    column: &'static str,
+) -> Result<ByParty<Option<u64>>, Error> {
+    let mut all = ByParty::new(parties, |_| None);
+    for (party, announcement) in said {
+        *all.get_mut(*party).ok_or(Error::Corrupt(column))? = Some(*announcement);
+    }
+    Ok(all)
+}
+
+fn batch(row: &BatchRow, parties: usize) -> Result<BatchInfo, Error> {
     let held = if row.on_disk { Held::File } else { Held::Nothing };
     let engine = EngineKind::of_number(row.engine).ok_or(Error::Corrupt("batches.engine"))?;
     let form = Form { engine, shape: Shape { rows: row.rows, width: row.width } };
-    let BatchRow { planned, ready, said, dropped, used, .. } = *row;
-    Ok(BatchInfo { form, planned, ready, said, dropped, interrupted: false, used, held })
+    let BatchRow { planned, dropped, used, .. } = *row;
+    let said = by_party(&row.said, parties, "batch_holders.party")?;
+    Ok(BatchInfo { form, planned, said, dropped, interrupted: false, used, held })
 }
 
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
@@ -88,7 +108,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
     if let Some(outcome) = &row.outcome {
         room.last = Some(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
     }
-    let minimum = row.minimum.unwrap_or(room.descriptor.minimum);
+    let minimum = row.minimum;
     let phase = match row.state {
         EpochState::Finished => return Ok(()),
         EpochState::Settled => None,
@@ -96,10 +116,11 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
         EpochState::Sealed => Some(MixingPhase::Mixing),
         EpochState::Collecting => {
             let empty = HostLog::new(&world.servers, &room.descriptor);
+            let trust = world.trusts.of(room.descriptor.engine);
             let mut collecting =
-                Collecting::new(row.number, row.batch, row.opened_at, minimum, None);
+                Collecting::new(row.number, row.batch, row.opened_at, minimum, None, trust);
             collecting.opened = row.announcement;
-            collecting.due = row.due;
+            collecting.due = by_party(&row.due, trust.parties(), "epoch_due.party")?;
             let opened = Some((row.actions, &mut collecting));
             hosting::restore(store, &RoomId(row.room), empty, opened).await?;
             collecting.begun_at = row.begun_at;
@@ -161,14 +182,14 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
 /// with it this moment, and without this server's part the epoch could not be computed once it is
 /// sealed. It says it once more, whereupon those who still prepare the batch, and so have not said
 /// yet that they hold it, drop it.
-fn unfinished(row: &BatchRow, me: PartyId) -> Option<Body> {
-    let everybody = (1 << SERVERS) - 1;
-    let (own, number) = (1 << me.0, row.number);
+fn unfinished(row: &BatchRow, me: PartyId, parties: usize) -> Option<Body> {
+    let number = row.number;
+    let held_here = row.said.iter().any(|(party, _)| *party == me);
     match row.state {
-        _ if row.dropped & own != 0 => None,
+        _ if row.dropped.contains(me) => None,
         BatchState::Planned => Some(Body::BatchDropped { number }),
-        BatchState::Stored if row.ready & own == 0 => Some(Body::BatchDropped { number }),
-        BatchState::Stored => (row.ready != everybody).then_some(Body::BatchReady { number }),
+        BatchState::Stored if !held_here => Some(Body::BatchDropped { number }),
+        BatchState::Stored => (row.said.len() < parties).then_some(Body::BatchReady { number }),
         BatchState::Reserved | BatchState::Spent | BatchState::Discarded => None,
     }
 }
@@ -177,7 +198,7 @@ fn unfinished(row: &BatchRow, me: PartyId) -> Option<Body> {
 async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
     if is_of_no_use(&core.world(), row) {
         stock::discard(core, row.number).await;
-    } else if let Some(body) = unfinished(row, core.me()) {
+    } else if let Some(body) = unfinished(row, core.me(), core.trusts.parties()) {
         let owned = Arc::clone(core);
         let number = row.number;
         core.spawn(async move {
@@ -206,6 +227,11 @@ mod tests {
 
     use super::*;
 
+    /// Which of three servers these bits name.
+    fn named(bits: u8) -> impl Iterator<Item = PartyId> {
+        (0..3).map(PartyId).filter(move |party| bits & (1 << party.0) != 0)
+    }
+
     fn row(state: BatchState, ready: u8, dropped: u8) -> BatchRow {
         BatchRow {
             number: 4,
@@ -214,9 +240,8 @@ mod tests {
             width: 48,
             state,
             planned: 0,
-            ready,
-            said: [0; SERVERS],
-            dropped,
+            said: named(ready).map(|party| (party, 0)).collect(),
+            dropped: named(dropped).collect(),
             on_disk: true,
             used: false,
         }
@@ -225,11 +250,11 @@ mod tests {
     #[test]
     fn what_a_crash_left_of_a_batch_goes_at_the_next_start_and_nothing_that_is_needed() {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
-        let mut world = World::new(servers.clone());
+        let mut world = World::new(servers.clone(), crate::trusts::tests::three());
         let descriptor = RoomDescriptor::new("r");
         let id = descriptor.id();
         world.rooms.insert(id, Room::new(descriptor, PartyId(0), &servers));
-        world.batches.insert(4, batch(&row(BatchState::Stored, 0b111, 0)).unwrap());
+        world.batches.insert(4, batch(&row(BatchState::Stored, 0b111, 0), 3).unwrap());
         let gone = |world: &World, state| is_of_no_use(world, &row(state, 0b111, 0));
         assert!(gone(&world, BatchState::Discarded));
         assert!(!gone(&world, BatchState::Planned) && !gone(&world, BatchState::Stored));
@@ -240,7 +265,7 @@ mod tests {
             !gone(&world, BatchState::Spent),
             "another server may need the messages of its epoch"
         );
-        let newest = batch(&row(BatchState::Planned, 0, 0)).unwrap();
+        let newest = batch(&row(BatchState::Planned, 0, 0), 3).unwrap();
         world.batches.insert(4 + BATCHES_KEPT, newest);
         assert_eq!(world.forget_old_batches(), [4], "as on the servers that did not stop");
         assert!(gone(&world, BatchState::Stored));
@@ -254,15 +279,21 @@ mod tests {
     fn who_has_said_that_it_holds_a_batch_does_not_take_it_back() {
         let me = PartyId(1);
         let (ready, dropped) = (Body::BatchReady { number: 4 }, Body::BatchDropped { number: 4 });
-        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me), Some(dropped.clone()));
-        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0b010), me), None, "it has said so");
+        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me, 3), Some(dropped.clone()));
         assert_eq!(
-            unfinished(&row(BatchState::Stored, 0b101, 0), me),
+            unfinished(&row(BatchState::Planned, 0b101, 0b010), me, 3),
+            None,
+            "it has said so"
+        );
+        assert_eq!(
+            unfinished(&row(BatchState::Stored, 0b101, 0), me, 3),
             Some(dropped),
             "written, but not said yet"
         );
-        assert_eq!(unfinished(&row(BatchState::Stored, 0b011, 0), me), Some(ready));
-        assert_eq!(unfinished(&row(BatchState::Stored, 0b111, 0), me), None);
-        assert_eq!(unfinished(&row(BatchState::Reserved, 0b111, 0), me), None);
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b011, 0), me, 3), Some(ready));
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b111, 0), me, 3), None);
+        let of_four = Some(Body::BatchReady { number: 4 });
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b111, 0), me, 4), of_four, "one of four");
+        assert_eq!(unfinished(&row(BatchState::Reserved, 0b111, 0), me, 3), None);
     }
 }

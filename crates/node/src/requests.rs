@@ -14,14 +14,13 @@ use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_broadcast::{Batch, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
-use ostrakon_party::wire;
+use ostrakon_party::{Trust, wire};
 use ostrakon_store::{EntryRow, FaultRow, Intake, SubmissionRow, Taken};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::archive::BoardArchive;
 use crate::archive::verified::Verified;
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creator;
 use crate::disk::Disk;
@@ -140,7 +139,8 @@ impl Core {
         if let Some(there) = self.room_as_wished(&room) {
             return Ok(there);
         }
-        let descriptor = room.descriptor(room_nonce(self.platform.random(), self.me()));
+        let nonce = room_nonce(self.platform.random(), self.me(), self.trusts.parties());
+        let descriptor = room.descriptor(nonce);
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         self.engine(descriptor.engine).map_err(ServiceError::Refused)?;
         if let Creator::Guest(origin) = creator {
@@ -255,7 +255,8 @@ impl Core {
                     .into(),
             ));
         }
-        let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
+        let of_origin = self.config.limits.share(capacity, self.trusts.parties());
+        let bound = Bound { all: capacity, of_origin };
         let visitor = Visitor { key: presence.key, origin };
         self.presence
             .lock()
@@ -283,11 +284,10 @@ impl Core {
         let world = self.world();
         let room = shown(&world, id)?;
         let form = ostrakon_broadcast::engine::Form::of(&room.descriptor);
-        let mut present =
-            room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
-        let mut places = present;
-        places[self.me().index()] += self.count_waiting(id, room);
-        present[self.me().index()] = own;
+        let assigned = room.collecting.as_ref().map(|epoch| epoch.assigned.as_slice().to_vec());
+        let mut places = assigned.unwrap_or_else(|| vec![0; self.trusts.parties()]);
+        let (me, mut present) = (self.me().index(), places.clone());
+        (places[me], present[me]) = (places[me] + self.count_waiting(id, room), own);
         let computing = room
             .computing
             .iter()
@@ -436,12 +436,14 @@ impl Core {
             damaged.get(&id).and_then(|places| places.range(from..).next().copied())
         };
         let (servers, room) = (&self.servers, self.room_info(&id)?.descriptor);
-        read_sound_board((&self.store, &self.verified), (servers, &room), from, damaged).await
+        let of = (servers, &self.trusts.of(room.engine), &room);
+        read_sound_board((&self.store, &self.verified), of, from, damaged).await
     }
 
     pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
         let room = self.room_info(&id)?.descriptor;
-        Ok(BoardArchive::new(self.store.clone(), self.servers.clone(), room, self.verified.clone()))
+        let of = (self.servers.clone(), self.trusts.of(room.engine));
+        Ok(BoardArchive::new(self.store.clone(), of, room, self.verified.clone()))
     }
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
@@ -475,7 +477,7 @@ fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T>
 /// ([`Verified`]).
 async fn read_board(
     (store, verified): (&Disk, &Verified),
-    (servers, room): (&Servers, &RoomDescriptor),
+    (servers, trust, room): (&Servers, &Trust, &RoomDescriptor),
     from: u64,
 ) -> Result<BoardPage, ServiceError> {
     let id = room.id();
@@ -504,7 +506,7 @@ async fn read_board(
         }
     }
     let read = entries.len();
-    verified.cut(servers, room, from, &mut entries);
+    verified.cut((servers, trust), room, from, &mut entries);
     if read > 0 && entries.is_empty() {
         return Err(damaged_entry(from));
     }
@@ -517,7 +519,7 @@ async fn read_board(
 /// `Unavailable` if that is the one from which to read.
 pub(crate) async fn read_sound_board(
     board: (&Disk, &Verified),
-    of: (&Servers, &RoomDescriptor),
+    of: (&Servers, &Trust, &RoomDescriptor),
     from: u64,
     damaged: Option<u64>,
 ) -> Result<BoardPage, ServiceError> {

@@ -27,16 +27,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::engine::{Form, Shape, slot_class};
-use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers};
+use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
 
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
-use crate::config::SERVERS;
 use crate::decisions::Decisions;
 use crate::interface::MixingPhase;
+use crate::trusts::{self, Trusts};
 
 mod batches;
 mod room;
@@ -55,13 +55,13 @@ pub const BATCHES_KEPT: u64 = 1000;
 
 /// The server that may create a room, by its nonce: so no two can create the same one, and all know
 /// who did.
-pub fn room_class(descriptor: &RoomDescriptor) -> PartyId {
-    slot_class(descriptor.nonce[0].into(), SERVERS)
+pub fn room_class(descriptor: &RoomDescriptor, servers: usize) -> PartyId {
+    slot_class(descriptor.nonce[0].into(), servers)
 }
 
-/// A nonce from random bytes, of a room of this server.
-pub fn room_nonce(mut random: [u8; 16], author: PartyId) -> [u8; 16] {
-    let servers = SERVERS as u8;
+/// A nonce from random bytes, of a room of this one of so many servers, at most 255.
+pub fn room_nonce(mut random: [u8; 16], author: PartyId, servers: usize) -> [u8; 16] {
+    let servers = u8::try_from(servers).expect("fewer than 256 servers");
     random[0] = random[0] % (u8::MAX / servers) * servers + author.0;
     random
 }
@@ -105,6 +105,8 @@ pub enum Effect {
 pub struct World {
     /// The servers: the hosts sign for them.
     pub servers: Servers,
+    /// How many there are, and what they bear.
+    pub trusts: Trusts,
     /// Rooms by id.
     pub rooms: BTreeMap<RoomId, Room>,
     /// Batches by number.
@@ -122,9 +124,9 @@ pub struct World {
 
 impl World {
     /// Nothing yet.
-    pub fn new(servers: Servers) -> Self {
+    pub fn new(servers: Servers, trusts: Trusts) -> Self {
         let (rooms, batches, first_batch, decisions, version, setbacks) = Default::default();
-        Self { servers, rooms, batches, first_batch, decisions, version, setbacks }
+        Self { servers, trusts, rooms, batches, first_batch, decisions, version, setbacks }
     }
 
     /// The version after a change to `room`.
@@ -147,7 +149,10 @@ impl World {
         announcement: &Announcement,
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
-        let after = &announcement.after;
+        let after = announcement.after.as_slice();
+        if after.len() != self.trusts.parties() || author.index() >= after.len() {
+            return Err(Invalid("an announcement says of every log how much of it was known"));
+        }
         if after[author.index()] != number {
             return Err(Invalid(
                 "an announcement comes after all earlier ones of its author, and no other",
@@ -177,10 +182,11 @@ impl World {
             Body::EpochDue { room, number } => self.judge_due(author, after, room, *number),
             Body::EpochClosed { room, number } => {
                 let collecting = self.scheduled(author, room, *number)?;
-                let mut others = (0..SERVERS).filter(|party| *party != SCHEDULER.index());
-                if !others
-                    .all(|party| collecting.due[party].is_some_and(|said| said < after[party]))
-                {
+                let due = collecting.due.iter().zip(after);
+                let said = due.filter(|((party, said), known)| {
+                    *party == SCHEDULER || said.is_some_and(|said| said < **known)
+                });
+                if said.count() < trusts::take_part(&collecting.trust) {
                     return Err(Invalid(
                         "an epoch is closed when it is due by every server's clock",
                     ));
@@ -207,18 +213,14 @@ impl World {
     }
 
     /// A room, if a server that knows so many announcements of each knows of it.
-    pub(crate) fn known_room(
-        &self,
-        room: &RoomId,
-        after: &[u64; SERVERS],
-    ) -> Result<&Room, Invalid> {
+    pub(crate) fn known_room(&self, room: &RoomId, after: &[u64]) -> Result<&Room, Invalid> {
         let room = self.rooms.get(room).filter(|room| room.is_known_by(after));
         room.ok_or(Invalid("no such room was created"))
     }
 
     /// Whether a server that knows so many announcements of each knows of a batch, and it is still
     /// remembered.
-    fn knows_batch(&self, number: u64, after: &[u64; SERVERS]) -> bool {
+    fn knows_batch(&self, number: u64, after: &[u64]) -> bool {
         self.batches.get(&number).is_some_and(|batch| batch.planned < after[SCHEDULER.index()])
     }
 
@@ -230,7 +232,14 @@ impl World {
         descriptor
             .validate()
             .map_err(|_| Invalid("a room's settings must be within the limits"))?;
-        if room_class(descriptor) != author {
+        if !self.trusts.has(descriptor.engine) {
+            return Err(Invalid("a room is of an engine that the servers have"));
+        }
+        let trust = self.trusts.of(descriptor.engine);
+        if people_for(descriptor.minimum, &trust) > descriptor.capacity {
+            return Err(Invalid("a room has a slot for everybody who its minimum asks for"));
+        }
+        if room_class(descriptor, self.trusts.parties()) != author {
             return Err(Invalid("a server creates rooms of its own class only"));
         }
         let id = descriptor.id();
@@ -246,7 +255,7 @@ impl World {
     fn judge_plan(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         number: u64,
         form: Form,
     ) -> Result<Option<Change>, Invalid> {
@@ -272,7 +281,7 @@ impl World {
     fn judge_opening(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         room: &RoomId,
         (number, batch): (u64, u64),
         at: u64,
@@ -299,12 +308,7 @@ impl World {
     }
 
     /// Whether a server that knows so many announcements of each knows that an epoch was opened.
-    fn known_epoch(
-        &self,
-        room: &RoomId,
-        epoch: u64,
-        after: &[u64; SERVERS],
-    ) -> Result<&Room, Invalid> {
+    fn known_epoch(&self, room: &RoomId, epoch: u64, after: &[u64]) -> Result<&Room, Invalid> {
         let known = self.known_room(room, after)?;
         let unheard =
             known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
@@ -319,7 +323,7 @@ impl World {
     fn judge_due(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         room: &RoomId,
         epoch: u64,
     ) -> Result<Option<Change>, Invalid> {
@@ -327,7 +331,7 @@ impl World {
         let Some(collecting) = self.known_epoch(room, epoch, after)?.collecting(epoch) else {
             return Ok(None);
         };
-        if collecting.due[author.index()].is_some() {
+        if collecting.due[author].is_some() {
             return Err(Invalid("a server says once that an epoch is due"));
         }
         Ok(Some(Change::EpochDue { room: room.0, epoch, party: author }))
@@ -336,7 +340,7 @@ impl World {
     fn judge_assignment(
         &self,
         author: PartyId,
-        after: &[u64; SERVERS],
+        after: &[u64],
         room: &RoomId,
         epoch: u64,
         slots: &[(u32, VerifyingKey)],
@@ -347,13 +351,14 @@ impl World {
             return Err(Invalid("an assignment has 1 to 1024 slots"));
         }
         let Some(collecting) = known.collecting(epoch) else { return Ok(None) };
-        if collecting.due[author.index()].is_some() {
+        if collecting.due[author].is_some() {
             return Err(Invalid("no slot is given out of an epoch that is due"));
         }
+        let class = |slot: u32| slot_class(slot, self.trusts.parties());
         let mut keys = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for (slot, key) in slots {
-            if *slot >= known.descriptor.capacity || slot_class(*slot, SERVERS) != author {
+            if *slot >= known.descriptor.capacity || class(*slot) != author {
                 return Err(Invalid("a server gives out slots of its own class only"));
             }
             // Earlier assignments of the same class are of the same author, hence delivered before
@@ -367,14 +372,12 @@ impl World {
                 return Err(Invalid("a slot is given out once"));
             }
             let owned = collecting.keys.get(key).into_iter().flatten();
-            if owned.into_iter().any(|slot| slot_class(*slot, SERVERS) == author)
-                || !keys.insert(*key)
-            {
+            if owned.into_iter().any(|slot| class(*slot) == author) || !keys.insert(*key) {
                 return Err(Invalid("a server gives a key one slot"));
             }
         }
         let given = u32::try_from(slots.len()).expect("at most 1024 slots");
-        if collecting.assigned[author.index()] + given > collecting.most_for(author, after) {
+        if collecting.assigned[author] + given > collecting.most_for(author, after) {
             return Err(Invalid("a server gives out one slot more than the fuller other one"));
         }
         let announcement = after[author.index()];
@@ -428,10 +431,11 @@ impl World {
                 if let Some(info) = self.batches.get_mut(batch) {
                     info.used = true;
                 }
+                let trusts = self.trusts.clone();
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
-                    let members = room.log.roster();
-                    let new = Collecting::new(*epoch, *batch, *at, *minimum, members);
+                    let (members, trust) = (room.log.roster(), trusts.of(room.descriptor.engine));
+                    let new = Collecting::new(*epoch, *batch, *at, *minimum, members, trust);
                     room.collecting = Some(Collecting { opened: number, ..new });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
@@ -446,7 +450,7 @@ impl World {
             Change::EpochDue { room, party, .. } => {
                 self.change_room(room, |room| {
                     if let Some(collecting) = &mut room.collecting {
-                        collecting.due[party.index()] = Some(number);
+                        collecting.due[*party] = Some(number);
                     }
                 });
                 Vec::new()

@@ -5,8 +5,8 @@
 //!    fixed;
 //! 2. the engine's marks, while it computes ([`crate::journal`]);
 //! 3. the conclusion, before the others are told the verdict;
-//! 4. the outcome and the entry with at least two signatures, before anybody is shown it;
-//! 5. when all three verdicts are there: that the epoch is finished; then the batch's file is
+//! 4. the outcome and the entry with enough signatures, before anybody is shown it;
+//! 5. when all verdicts are there: that the epoch is finished; then the batch's file is
 //!    deleted.
 //!
 //! A crash at any point repeats what comes after the last thing written. Until an epoch is
@@ -26,11 +26,10 @@ use ostrakon_broadcast::engine::{Opened, SlotState, Stopped};
 use ostrakon_broadcast::room::RoomDescriptor;
 use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::{Digest, Signature};
-use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
+use ostrakon_party::{ByParty, Instance, InstanceKind, Length, PartyId, Trust, wire};
 use ostrakon_store::{AssignmentRow, Error, NewEntry, SubmissionRow};
 
 use crate::agree::ControlStep;
-use crate::config::SERVERS;
 use crate::core::Core;
 use crate::epochs::{self, Conclusion, LONGEST_VERDICT, Tally, Verdict};
 use crate::erasure;
@@ -200,30 +199,34 @@ struct Ballot {
     core: Arc<Core>,
     epoch: EpochId,
     conclusion: Conclusion,
-    verdicts: [Option<Verdict>; SERVERS],
+    verdicts: ByParty<Option<Verdict>>,
+    /// What the room's engine bears.
+    trust: Trust,
     settled: bool,
     /// The digest of what was published.
     published: Option<Digest>,
 }
 
-/// Tells the others what was found, settles the epoch as soon as two say the same, and finishes it
+/// Tells the others what was found, settles the epoch as soon as enough say the same, and finishes it
 /// when all have spoken.
 async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settled: bool) {
     if !settled {
         set_phase(&core, epoch, Some(MixingPhase::Signing));
     }
     let verdict = speak(&core, epoch, &conclusion);
-    let mut verdicts = [None; SERVERS];
-    verdicts[core.me().index()] = Some(verdict);
+    let engine = setting(&core, epoch).map(|(descriptor, _)| descriptor.engine);
+    let trust = engine.map_or(core.trusts.ledger(), |engine| core.trusts.of(engine));
+    let mut verdicts = ByParty::new(core.trusts.parties(), |_| None);
+    verdicts[core.me()] = Some(verdict);
     let published =
         conclusion.entry.as_ref().map(|entry| entry.digest(&core.servers)).filter(|_| settled);
     let mut ballot =
-        Ballot { core: Arc::clone(&core), epoch, conclusion, verdicts, settled, published };
+        Ballot { core: Arc::clone(&core), epoch, conclusion, verdicts, trust, settled, published };
     let mut others: FuturesUnordered<_> =
         core.party.peers().map(|peer| hear(&core, epoch, peer)).collect();
     while let Some((peer, verdict)) = others.next().await {
         ballot.count(peer, verdict).await;
-        if ballot.settled || matches!(epochs::tally(&ballot.verdicts, &core.servers), Tally::Open) {
+        if ballot.settled || matches!(ballot.tally(), Tally::Open) {
             continue;
         }
         // Enough agree. If the last one speaks soon, its signature is published with the others.
@@ -236,13 +239,13 @@ async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settl
         }
         ballot.settle().await;
     }
-    // With all three heard and no two alike there is no way on but an operator's.
+    // With all heard and too few alike there is no way on but an operator's.
     if ballot.settled {
         ballot.finish().await;
     } else {
         tracing::error!(
             epoch = epoch.number,
-            "the three servers found three different things; the room stands still"
+            "the servers found different things; the room stands still"
         );
     }
 }
@@ -285,9 +288,13 @@ fn set_phase(core: &Core, epoch: EpochId, phase: Option<MixingPhase>) {
 }
 
 impl Ballot {
+    fn tally(&self) -> Tally {
+        epochs::tally(&self.verdicts, &self.core.servers, &self.trust)
+    }
+
     /// Counts a verdict; a signature that comes after publication is added to the entry.
     async fn count(&mut self, peer: PartyId, verdict: Verdict) {
-        self.verdicts[peer.index()] = Some(verdict);
+        self.verdicts[peer] = Some(verdict);
         let Verdict::Publish(digest, signature) = verdict else { return };
         if self.published == Some(digest)
             && self.core.servers.keys[peer.index()].verifies(&digest, &signature)
@@ -305,7 +312,7 @@ impl Ballot {
 
     async fn settle(&mut self) {
         let mut accepted = None;
-        let (mut last, entry) = match epochs::tally(&self.verdicts, &self.core.servers) {
+        let (mut last, entry) = match self.tally() {
             Tally::Open => return,
             Tally::Nothing => (self.conclusion.last.clone(), None),
             Tally::Publish(digest, signatures) => {
@@ -449,7 +456,7 @@ mod tests {
         let row = |slot: u32| AssignmentRow {
             slot,
             key,
-            author: PartyId((slot % 3) as u8),
+            author: ostrakon_broadcast::engine::slot_class(slot, 3),
             announcement: 7,
             issued: true,
         };

@@ -34,7 +34,6 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
 use crate::announcement::{Body, MOST_SLOTS};
-use crate::config::SERVERS;
 use crate::rooms::{Collecting, Room, World};
 
 /// Epochs of a room that may be sealed and not yet finished at all servers.
@@ -77,7 +76,8 @@ pub fn remaining(collecting: &Collecting, room: &Room, now: u64) -> Option<u64> 
 /// says so.
 fn is_enough(collecting: &Collecting) -> bool {
     let count = u32::try_from(collecting.submitted.len()).unwrap_or(u32::MAX);
-    count >= people_for(collecting.minimum, SERVERS) || collecting.due.iter().any(Option::is_some)
+    count >= people_for(collecting.minimum, &collecting.trust)
+        || collecting.due.iter().any(|(_, said)| said.is_some())
 }
 
 /// After a restart: whether there were enough before the epoch's end is not known any more, so what
@@ -113,8 +113,9 @@ pub fn note_enough(world: &mut World, rooms: &[RoomId], now: u64) {
 pub fn due(world: &World, me: PartyId, now: u64) -> Option<Body> {
     let found = world.rooms.iter().find(|(_, room)| {
         let Some(collecting) = &room.collecting else { return false };
-        let there = world.batches.get(&collecting.batch).is_some_and(|batch| batch.dropped == 0);
-        there && collecting.due[me.index()].is_none() && is_due(collecting, room, now)
+        let there =
+            world.batches.get(&collecting.batch).is_some_and(|batch| batch.dropped.is_empty());
+        there && collecting.due[me].is_none() && is_due(collecting, room, now)
     });
     let (id, room) = found?;
     Some(Body::EpochDue { room: *id, number: room.collecting.as_ref()?.number })
@@ -123,14 +124,14 @@ pub fn due(world: &World, me: PartyId, now: u64) -> Option<Body> {
 fn end(world: &World, id: &RoomId, room: &Room, now: u64) -> Option<Body> {
     let collecting = room.collecting.as_ref()?;
     let number = collecting.number;
-    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0);
+    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| !batch.dropped.is_empty());
     let enough = is_enough(collecting);
     let eased = collecting.minimum > room.log.minimum() && !enough;
     let over = remaining(collecting, room, now).is_none_or(|left| left == 0);
     if lost || eased || (!room.open && over && !enough) {
         return Some(Body::EpochVoided { room: *id, number });
     }
-    let agreed = collecting.due.iter().all(Option::is_some);
+    let agreed = collecting.due.iter().all(|(_, said)| said.is_some());
     let closes = agreed && room.computing.len() < MOST_COMPUTING;
     closes.then_some(Body::EpochClosed { room: *id, number })
 }
@@ -146,15 +147,9 @@ fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
     if collecting.enough_at.is_some() && now >= end {
         return true;
     }
-    let full = |(class, count): (usize, u32)| count == slots_of_class(capacity, class);
-    let exhausted = collecting.assigned.into_iter().enumerate().any(full);
+    let full = |(class, count): (PartyId, &u32)| *count == collecting.slots_of(class, capacity);
+    let exhausted = collecting.assigned.iter().any(full);
     exhausted && now >= begun_at + 2 * u64::from(room.descriptor.seconds) * 1000
-}
-
-/// How many of `capacity` slots are of a server's class.
-fn slots_of_class(capacity: u32, class: usize) -> u32 {
-    let servers = SERVERS as u32;
-    (capacity + servers - 1 - class as u32) / servers
 }
 
 fn open(world: &World, id: &RoomId, room: &Room) -> Option<Body> {
@@ -224,23 +219,24 @@ pub fn patience(room: &Room) -> u64 {
 pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> Option<Body> {
     let room = world.rooms.get(id)?;
     let collecting = room.collecting.as_ref()?;
-    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0);
-    if lost || collecting.due[me.index()].is_some() {
+    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| !batch.dropped.is_empty());
+    if lost || collecting.due[me].is_some() {
         return None;
     }
     let capacity = room.descriptor.capacity;
-    let mut free = (collecting.lowest_free[me.index()]..capacity)
-        .step_by(SERVERS)
+    let mut free = (collecting.lowest_free[me]..capacity)
+        .step_by(world.trusts.parties())
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();
     free.peek()?;
-    let others = collecting.assigned.into_iter().enumerate();
+    let others = collecting.assigned.iter();
     let others = others
-        .filter(|(class, count)| *class != me.index() && *count < slots_of_class(capacity, *class));
+        .filter(|(class, count)| *class != me && **count < collecting.slots_of(*class, capacity));
     let most = others.map(|(_, count)| count + 1).min().unwrap_or(capacity);
-    let own = collecting.assigned[me.index()];
+    let own = collecting.assigned[me];
     let mut even = most.saturating_sub(own);
-    let bound = collecting.most_for(me, &[u64::MAX; SERVERS]).saturating_sub(own);
+    let bound =
+        collecting.most_for(me, &vec![u64::MAX; world.trusts.parties()]).saturating_sub(own);
     let mut keys = Vec::new();
     for Waiting { key, stays } in present {
         if !collecting.admits(key, u64::MAX) || collecting.slot_of(key).is_some() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ostrakon_broadcast::room::Servers;
 use ostrakon_crypto::{Digest, SigningKey, hash};
 use ostrakon_net::Reach;
-use ostrakon_party::{Channel, Party, PartyId, Roster};
+use ostrakon_party::{ByParty, Channel, Party, PartyId, Roster};
 use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::{mpsc, watch};
 
@@ -28,6 +28,7 @@ use crate::mail::Mailer;
 use crate::platform::{Links, Platform};
 use crate::process::Role;
 use crate::provider::EngineProvider;
+use crate::trusts::Trusts;
 use crate::watchers::Watchers;
 use crate::{
     audit, conductor, decision_course, erasure, freshness, intake, metrics, operator, recovery,
@@ -148,6 +149,7 @@ pub(crate) async fn start(
     let seed = config.identity()?;
     let tokens = RwLock::new(Tokens::of(&config)?);
     let mailer = Mailer::of(&config)?.map(Arc::new);
+    let trusts = provider.trusts(config.servers.len()).map_err(ConfigError::Setting)?;
     let store = Disk::open(&config.data, &config.database()?, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
@@ -175,7 +177,7 @@ pub(crate) async fn start(
     platform.spawn(Box::pin(async move {
         tokio::select! {
             biased;
-            result = starting.begin(roster, signing, provider) => if let Err(error) = result {
+            result = starting.begin(roster, trusts, signing, provider) => if let Err(error) = result {
                 tracing::error!(reason = %error, "the server cannot begin its work");
                 *starting.progress.lock().expect("no panic while held") = Progress::Failed(error);
             },
@@ -190,6 +192,7 @@ impl Server {
     async fn begin(
         &self,
         roster: Arc<Roster>,
+        trusts: Trusts,
         signing: Arc<SigningKey>,
         provider: Arc<dyn EngineProvider>,
     ) -> Result<(), BeginError> {
@@ -202,8 +205,9 @@ impl Server {
         let roster = Arc::new(Roster { session: result.session, keys });
         let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
         let engines = provider.engines(&party, &result.secret)?;
-        let world = recovery::world(&self.store, &servers).await?;
+        let world = recovery::world(&self.store, &servers, &trusts).await?;
         let progress = recovery::progress(&self.store, &party.roster).await?;
+        let delivered = ByParty::from(progress.delivered.clone());
         self.introduction.change(|about| about.progress = Some(progress));
         let (intake, arriving) = mpsc::channel(intake::WAITING);
         let (to_prepare, planned) = mpsc::unbounded_channel();
@@ -214,7 +218,7 @@ impl Server {
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
             engines,
-            logs: Logs::new(progress.delivered),
+            logs: Logs::new(delivered),
             introduction: Arc::clone(&self.introduction),
             standing: watch::Sender::new(Standing::Unknown),
             presence: Mutex::default(),
@@ -228,7 +232,8 @@ impl Server {
             changed: watch::Sender::new(world.version),
             watchers: Watchers::default(),
             stopping: self.stop.subscribe(),
-            counters: Counters::default(),
+            counters: Counters::new(trusts.parties()),
+            trusts,
             damaged: Mutex::default(),
             verified: Default::default(),
             past: Mutex::default(),

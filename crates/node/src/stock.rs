@@ -3,7 +3,7 @@
 //!
 //! All servers work on the same batch, since the order is that of the scheduler's log. A server
 //! that cannot or will not have a batch announces that it dropped it, whereupon the others stop: a
-//! batch serves only if all three hold it. The order of writing: file, index, announcement. After a
+//! batch serves only if all hold it. The order of writing: file, index, announcement. After a
 //! restart the messages of a preparation are gone. A batch that this server does not hold, or did
 //! not say that it holds, is dropped; of one that it holds it says so again, and whoever still
 //! prepares that one drops it ([`crate::recovery`]). The number of a dropped batch is never used
@@ -30,7 +30,7 @@ const LONGEST_PREPARATION: Duration = Duration::from_secs(600);
 /// Prepares batches until the server stops.
 pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u64>) {
     while let Some(number) = planned.recv().await {
-        let info = core.world().batches.get(&number).copied();
+        let info = core.world().batches.get(&number).cloned();
         let Some(info) = info.filter(|info| info.is_supply() && info.held == Held::Nothing) else {
             continue;
         };
@@ -41,12 +41,7 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
                 Body::BatchDropped { number }
             }
         };
-        if core
-            .world()
-            .batches
-            .get(&number)
-            .is_some_and(|info| info.dropped & (1 << core.me().0) != 0)
-        {
+        if core.world().batches.get(&number).is_some_and(|info| info.dropped.contains(core.me())) {
             continue;
         }
         if let Err(error) = core.announce(body).await {
@@ -68,7 +63,10 @@ async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String
     let limit = core.platform.sleep(LONGEST_PREPARATION);
     let given_up = async move {
         let lost = |world: &crate::rooms::World| {
-            world.batches.get(&number).is_none_or(|info| info.dropped != 0 || info.interrupted)
+            world
+                .batches
+                .get(&number)
+                .is_none_or(|info| !info.dropped.is_empty() || info.interrupted)
         };
         tokio::select! {
             biased;
@@ -102,7 +100,7 @@ async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String
 /// Puts on record that a server no longer has what it said it has. It may have lost a disk; who
 /// does so again and again keeps rooms from being mixed, and leaves nothing else behind.
 pub(crate) async fn note_withdrawn(core: &Core, number: u64, party: PartyId) {
-    core.counters.withdrawn[party.index()].fetch_add(1, Ordering::Relaxed);
+    core.counters.withdrawn[party].fetch_add(1, Ordering::Relaxed);
     let name = core.config.servers.get(party.index()).map_or("?", |server| &server.name);
     let detail = format!("{party} ({name}) dropped batch {number}, which it had said it holds");
     tracing::warn!(batch = number, %party, "a server dropped a batch that it had said it holds");

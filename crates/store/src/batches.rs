@@ -1,9 +1,10 @@
 //! The stock: files of preprocessed material and their index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 
 use ostrakon_crypto::{Digest, hash};
+use ostrakon_party::{PartyId, PartySet};
 
 use crate::files::{failure, remove, write_whole};
 use crate::transaction::{array, from_sql, to_sql};
@@ -32,7 +33,7 @@ impl BatchState {
 }
 
 /// A batch on record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchRow {
     /// Its number.
     pub number: u64,
@@ -46,19 +47,20 @@ pub struct BatchRow {
     pub state: BatchState,
     /// The number of the announcement that planned it.
     pub planned: u64,
-    /// Bit j: server j holds it.
-    pub ready: u8,
-    /// The number of the announcement by which each of these first said so.
-    pub said: [u64; 3],
-    /// Bit j: server j does not hold it and never will.
-    pub dropped: u8,
+    /// Who said to hold it, ascending, and the number of the announcement by which each first did.
+    pub said: Vec<(PartyId, u64)>,
+    /// Who said not to hold it, and never to do so.
+    pub dropped: PartySet,
     /// Whether its file is here.
     pub on_disk: bool,
     /// Whether an epoch was opened with it.
     pub used: bool,
 }
 
-type Columns = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+type Columns = (i64, i64, i64, i64, i64, i64, i64, i64);
+
+/// Which batches are asked for when a server starts.
+const ASKED: &str = "digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1";
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)
@@ -70,45 +72,61 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn batches(&self, count: u32) -> Result<Vec<BatchRow>, Error> {
-        let query = sqlx::query_as(
-            "SELECT number, engine, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
-             (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches \
-             WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1 ORDER BY number",
+        let query = format!(
+            "SELECT number, engine, rows, width, state, planned, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
+             (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches WHERE {ASKED} ORDER BY number"
         );
-        let rows: Vec<Columns> =
-            query.bind(i64::from(count)).fetch_all(&self.pools.readers).await?;
-        let read = |row: Columns| {
-            let (
-                number,
-                engine,
-                rows,
-                width,
-                state,
-                planned,
-                ready,
-                said_0,
-                said_1,
-                said_2,
-                dropped,
-                on_disk,
-                used,
-            ) = row;
-            let said = |number| from_sql(number, "batches.said");
+        let query = sqlx::query_as(sqlx::AssertSqlSafe(query)).bind(i64::from(count));
+        let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
+        let (mut holders, mut losers) = (self.holders(count).await?, self.losers(count).await?);
+        let read = |(number, engine, rows, width, state, planned, on_disk, used): Columns| {
+            let number = from_sql(number, "batches.number")?;
             Ok(BatchRow {
-                number: from_sql(number, "batches.number")?,
+                number,
                 engine: from_sql(engine, "batches.engine")?,
                 rows: from_sql(rows, "batches.rows")?,
                 width: from_sql(width, "batches.width")?,
                 state: BatchState::read(state)?,
                 planned: from_sql(planned, "batches.planned")?,
-                ready: from_sql(ready, "batches.ready")?,
-                said: [said(said_0)?, said(said_1)?, said(said_2)?],
-                dropped: from_sql(dropped, "batches.dropped")?,
+                said: holders.remove(&number).unwrap_or_default(),
+                dropped: losers.remove(&number).unwrap_or_default(),
                 on_disk: on_disk != 0,
                 used: used != 0,
             })
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// By batch: who said to hold it, and by which announcement.
+    async fn holders(&self, count: u32) -> Result<BTreeMap<u64, Vec<(PartyId, u64)>>, Error> {
+        let query = format!(
+            "SELECT batch, party, announcement FROM batch_holders JOIN batches ON number = batch WHERE {ASKED} \
+             ORDER BY batch, party"
+        );
+        let query = sqlx::query_as(sqlx::AssertSqlSafe(query)).bind(i64::from(count));
+        let rows: Vec<(i64, i64, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let mut holders: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (batch, party, announcement) in rows {
+            let party = PartyId(from_sql(party, "batch_holders.party")?);
+            let said = (party, from_sql(announcement, "batch_holders.announcement")?);
+            holders.entry(from_sql(batch, "batch_holders.batch")?).or_default().push(said);
+        }
+        Ok(holders)
+    }
+
+    /// By batch: who said not to hold it.
+    async fn losers(&self, count: u32) -> Result<BTreeMap<u64, PartySet>, Error> {
+        let query = format!(
+            "SELECT batch, party FROM batch_losers JOIN batches ON number = batch WHERE {ASKED}"
+        );
+        let query = sqlx::query_as(sqlx::AssertSqlSafe(query)).bind(i64::from(count));
+        let rows: Vec<(i64, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let mut losers: BTreeMap<_, PartySet> = BTreeMap::new();
+        for (batch, party) in rows {
+            let party = PartyId(from_sql(party, "batch_losers.party")?);
+            losers.entry(from_sql(batch, "batch_losers.batch")?).or_default().insert(party);
+        }
+        Ok(losers)
     }
 
     /// Writes a planned batch to disk, file first, then the index.

@@ -230,16 +230,14 @@ async fn epoch_due(
     party: PartyId,
     announcement: u64,
 ) -> Result<(), Error> {
-    let update = match party.0 {
-        0 => "UPDATE epochs SET due_0 = $1 WHERE room = $2 AND number = $3 AND state = $4",
-        1 => "UPDATE epochs SET due_1 = $1 WHERE room = $2 AND number = $3 AND state = $4",
-        2 => "UPDATE epochs SET due_2 = $1 WHERE room = $2 AND number = $3 AND state = $4",
-        _ => return Err(Error::State("three servers keep epochs")),
-    };
-    sqlx::query(update)
-        .bind(to_sql(announcement)?)
+    let insert = "INSERT INTO epoch_due (room, epoch, party, announcement) \
+                  SELECT room, number, CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM epochs \
+                  WHERE room = $1 AND number = $2 AND state = $5 ON CONFLICT DO NOTHING";
+    sqlx::query(insert)
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
+        .bind(i64::from(party.0))
+        .bind(to_sql(announcement)?)
         .bind(EpochState::Collecting as i64)
         .execute(connection)
         .await?;
@@ -273,21 +271,13 @@ async fn batch_ready(
     announcement: u64,
 ) -> Result<(), Error> {
     // The first time counts: by then everybody who heard of it knew.
-    let update = match party.0 {
-        0 => {
-            "UPDATE batches SET said_0 = $1, ready = ready | 1 WHERE number = $2 AND ready & 1 = 0"
-        }
-        1 => {
-            "UPDATE batches SET said_1 = $1, ready = ready | 2 WHERE number = $2 AND ready & 2 = 0"
-        }
-        2 => {
-            "UPDATE batches SET said_2 = $1, ready = ready | 4 WHERE number = $2 AND ready & 4 = 0"
-        }
-        _ => return Err(Error::State("three servers hold batches")),
-    };
-    sqlx::query(update)
-        .bind(to_sql(announcement)?)
+    let insert = "INSERT INTO batch_holders (batch, party, announcement) \
+                  SELECT number, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM batches \
+                  WHERE number = $1 ON CONFLICT DO NOTHING";
+    sqlx::query(insert)
         .bind(to_sql(number)?)
+        .bind(i64::from(party.0))
+        .bind(to_sql(announcement)?)
         .execute(connection)
         .await?;
     Ok(())
@@ -298,19 +288,22 @@ async fn drop_batch(
     number: u64,
     party: PartyId,
 ) -> Result<(), Error> {
+    let insert = "INSERT INTO batch_losers (batch, party) SELECT number, CAST($2 AS BIGINT) FROM batches \
+                  WHERE number = $1 ON CONFLICT DO NOTHING";
+    sqlx::query(insert)
+        .bind(to_sql(number)?)
+        .bind(i64::from(party.0))
+        .execute(&mut *connection)
+        .await?;
     // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved
     // stays: whether the epoch is computed is not decided here.
-    sqlx::query(
-        "UPDATE batches SET dropped = dropped | $1, state = CASE WHEN state IN ($2, $3) THEN $4 ELSE state END \
-         WHERE number = $5",
-    )
-    .bind(1_i64 << party.0)
-    .bind(BatchState::Planned as i64)
-    .bind(BatchState::Stored as i64)
-    .bind(BatchState::Discarded as i64)
-    .bind(to_sql(number)?)
-    .execute(connection)
-    .await?;
+    sqlx::query("UPDATE batches SET state = $1 WHERE number = $2 AND state IN ($3, $4)")
+        .bind(BatchState::Discarded as i64)
+        .bind(to_sql(number)?)
+        .bind(BatchState::Planned as i64)
+        .bind(BatchState::Stored as i64)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Epochs and who owns their slots.
 
+use std::collections::BTreeMap;
+
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
@@ -44,10 +46,10 @@ pub struct EpochRow {
     pub opened_at: u64,
     /// When its first slot was assigned, likewise.
     pub begun_at: Option<u64>,
-    /// With which minimum it was opened; `None` stands for the room's.
-    pub minimum: Option<u32>,
-    /// For each server, by which announcement it said that the epoch is due.
-    pub due: [Option<u64>; 3],
+    /// With which minimum it was opened.
+    pub minimum: u32,
+    /// Who said that it is due, ascending, and by which announcement.
+    pub due: Vec<(PartyId, u64)>,
     /// How many actions the room's hosts had done when it was opened.
     pub actions: u64,
     /// What this server found when it computed the epoch, encoded.
@@ -56,22 +58,8 @@ pub struct EpochRow {
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (
-    Vec<u8>,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-    Option<i64>,
-    Option<i64>,
-    Option<i64>,
-    Option<i64>,
-    i64,
-    Option<Vec<u8>>,
-    Option<Vec<u8>>,
-);
+type Columns =
+    (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,19 +77,39 @@ pub struct AssignmentRow {
 }
 
 impl Store {
+    /// Who said of each epoch that collects that it is due.
+    async fn due(&self) -> Result<BTreeMap<(RoomKey, u64), Vec<(PartyId, u64)>>, Error> {
+        let query = sqlx::query_as(
+            "SELECT d.room, d.epoch, d.party, d.announcement FROM epoch_due AS d \
+             JOIN epochs AS e ON e.room = d.room AND e.number = d.epoch WHERE e.state = $1 \
+             ORDER BY d.room, d.epoch, d.party",
+        );
+        let query = query.bind(EpochState::Collecting as i64);
+        let rows: Vec<(Vec<u8>, i64, i64, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (room, epoch, party, announcement) in rows {
+            let key = (array(&room, "epoch_due.room")?, from_sql(epoch, "epoch_due.epoch")?);
+            let party = PartyId(from_sql(party, "epoch_due.party")?);
+            let said = (party, from_sql(announcement, "epoch_due.announcement")?);
+            due.entry(key).or_default().push(said);
+        }
+        Ok(due)
+    }
+
     /// The epochs that are not finished, and the newest `count` of each room, by room and number.
     ///
     /// # Errors
     /// The disk's.
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT e.room, number, batch, state, announcement, opened_at, begun_at, minimum, due_0, due_1, due_2, \
+            "SELECT e.room, number, batch, state, announcement, opened_at, begun_at, minimum, \
              actions, body, outcome \
              FROM epochs AS e LEFT JOIN conclusions AS c ON c.room = e.room AND c.epoch = e.number \
              WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY e.room, number",
         );
         let query = query.bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
+        let mut due = self.due().await?;
         let read = |row: Columns| {
             let (
                 room,
@@ -112,26 +120,21 @@ impl Store {
                 opened_at,
                 begun_at,
                 minimum,
-                due_0,
-                due_1,
-                due_2,
                 actions,
                 conclusion,
                 outcome,
             ) = row;
-            let due = |said: Option<i64>| -> Result<Option<u64>, Error> {
-                said.map(|number| from_sql(number, "epochs.due")).transpose()
-            };
+            let (room, number) = (array(&room, "epochs.room")?, from_sql(number, "epochs.number")?);
             Ok(EpochRow {
-                room: array(&room, "epochs.room")?,
-                number: from_sql(number, "epochs.number")?,
+                due: due.remove(&(room, number)).unwrap_or_default(),
+                room,
+                number,
                 batch: from_sql(batch, "epochs.batch")?,
                 state: EpochState::read(state)?,
                 announcement: from_sql(announcement, "epochs.announcement")?,
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
-                minimum: minimum.map(|least| from_sql(least, "epochs.minimum")).transpose()?,
-                due: [due(due_0)?, due(due_1)?, due(due_2)?],
+                minimum: from_sql(minimum, "epochs.minimum")?,
                 actions: from_sql(actions, "epochs.actions")?,
                 conclusion: conclusion
                     .map(|stored| body_of(stored, "conclusions.body"))

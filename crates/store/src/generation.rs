@@ -120,7 +120,8 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
     }
     // What would be said again at a start, or could be used, goes. Rows of batches stay: their
     // numbers are never used again.
-    for table in ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"] {
+    let tables = ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"];
+    for table in tables.into_iter().chain(["epoch_due", "batch_holders", "batch_losers"]) {
         sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}")))
             .execute(&mut *connection)
             .await?;
@@ -129,7 +130,7 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
         .bind(EpochState::Finished as i64)
         .execute(&mut *connection)
         .await?;
-    sqlx::query("UPDATE batches SET state = $1, digest = NULL, dropped = 7")
+    sqlx::query("UPDATE batches SET state = $1, digest = NULL")
         .bind(BatchState::Discarded as i64)
         .execute(connection)
         .await?;

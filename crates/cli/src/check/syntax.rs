@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use ostrakon_node::config::Config;
+use ostrakon_node::{EngineProvider, ThreeServers};
 use toml::de::Error;
 
 use super::Findings;
@@ -26,6 +27,9 @@ pub fn read(path: &Path, findings: &mut Findings) -> Option<Config> {
             Ok(mut config) => {
                 config.resolve(path.parent().unwrap_or(Path::new(".")));
                 for problem in config.problems() {
+                    findings.error(problem);
+                }
+                if let Err(problem) = ThreeServers.trusts(config.servers.len()) {
                     findings.error(problem);
                 }
                 let usable = config.servers.len() == 3 && config.party < 3;

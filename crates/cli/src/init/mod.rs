@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
-use ostrakon_node::config::{Acme, Config, SERVERS, ServerConfig};
+use ostrakon_node::config::{Acme, Config, ServerConfig};
+use ostrakon_node::{EngineProvider, ThreeServers};
 
 use self::interview::Interview;
 use crate::site::{Ports, Site};
@@ -198,8 +199,8 @@ fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> 
         }
     }
     ensure!(
-        cards.len() == SERVERS,
-        "--card: {SERVERS} different cards are needed, this server's own among them; there are {}: {}. Name the other \
+        ThreeServers.trusts(cards.len()).is_ok(),
+        "--card: 3 different cards are needed, this server's own among them; there are {}: {}. Name the other \
          operators' cards with --card, each once",
         cards.len(),
         if cards.is_empty() { "none".to_owned() } else { listed(&cards) }
@@ -287,7 +288,8 @@ fn configure(directory: &Path, options: &Options) -> Result<()> {
     config.limits.behind_proxy = options.behind_proxy;
     config.stock.ready = options.stock_ready.unwrap_or(config.stock.ready);
     config.stock.bytes = options.stock_bytes.unwrap_or(config.stock.bytes);
-    let problems = config.problems();
+    let mut problems = config.problems();
+    problems.extend(ThreeServers.trusts(config.servers.len()).err());
     ensure!(problems.is_empty(), "{}", problems.join("; "));
     write_config(directory, &config)?;
     tell_order(&config);

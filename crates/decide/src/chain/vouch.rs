@@ -186,7 +186,7 @@ impl Vouching {
         &self,
         chain: &Chain,
         signed: &SignedRecord,
-        after: &[u64; SERVERS],
+        after: &[u64],
         takeable: impl Fn(&Held) -> bool,
     ) -> Result<(), Unvouched> {
         let content = &signed.record.content;
@@ -197,7 +197,8 @@ impl Vouching {
         };
         let due = &self.due[usize::from(date.number())];
         let silent = vouchers().find(|by| {
-            due[by.index()].is_none_or(|announcement| announcement >= after[by.index()])
+            let known = after.get(by.index()).copied().unwrap_or(0);
+            due[by.index()].is_none_or(|announcement| announcement >= known)
         });
         if let Some(by) = silent {
             return Err(Unvouched::Early(by.0));

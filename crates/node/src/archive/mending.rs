@@ -138,7 +138,8 @@ fn accepted(core: &Core, place: &Place, row: EntryRow) -> Option<Digest> {
 
 fn fits(core: &Core, place: &Place, signed: &SignedEntry) -> Option<Digest> {
     let entries = std::slice::from_ref(signed);
-    verify_chain(&core.servers, &place.descriptor, place.previous, entries).ok()
+    let trust = core.trusts.of(place.descriptor.engine);
+    verify_chain(&core.servers, &trust, &place.descriptor, place.previous, entries).ok()
 }
 
 fn clear(core: &Core, place: &Place) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::verify_chain;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_party::Trust;
 
 /// How many entries of each board, from its beginning on, were verified. Clones share it.
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ impl Verified {
     /// signed as it is, or that does not continue the one before it.
     pub fn cut(
         &self,
-        servers: &Servers,
+        (servers, trust): (&Servers, &Trust),
         room: &RoomDescriptor,
         from: u64,
         entries: &mut Vec<SignedEntry>,
@@ -45,7 +46,7 @@ impl Verified {
             (None, first) => *first,
         };
         while let (Some(digest), Some(next)) = (previous, entries.get(sound)) {
-            previous = verify_chain(servers, room, digest, std::slice::from_ref(next)).ok();
+            previous = verify_chain(servers, trust, room, digest, std::slice::from_ref(next)).ok();
             sound += usize::from(previous.is_some());
         }
         entries.truncate(sound);
@@ -83,25 +84,26 @@ mod tests {
     #[test]
     fn a_page_ends_before_what_the_servers_have_not_signed_wherever_it_begins() {
         let (servers, room, entries) = board(6);
+        let trust = Trust::one_of_three();
         let mut changed = entries.clone();
         changed[3].entry.accepted += 1;
         let mut exchanged = entries.clone();
         exchanged.swap(3, 4);
         for (from, sound) in [(0, 3), (2, 1), (3, 0)] {
             let mut page = changed[from..].to_vec();
-            Verified::default().cut(&servers, &room, from as u64, &mut page);
+            Verified::default().cut((&servers, &trust), &room, from as u64, &mut page);
             assert_eq!(page.len(), sound, "from {from}");
         }
         let mut page = exchanged.clone();
         let verified = Verified::default();
-        verified.cut(&servers, &room, 0, &mut page);
+        verified.cut((&servers, &trust), &room, 0, &mut page);
         assert_eq!(page.len(), 3, "signed, but not in its place");
         // What was verified is not verified again; what comes later is, from there on.
         assert_eq!(verified.known(&room.id()), 3);
         verified.note(&room.id(), (4, 6));
         assert_eq!(verified.known(&room.id()), 3, "there is a gap");
         let mut page = entries[2..].to_vec();
-        verified.cut(&servers, &room, 2, &mut page);
+        verified.cut((&servers, &trust), &room, 2, &mut page);
         assert_eq!((page.len(), verified.known(&room.id())), (4, 6));
     }
 }

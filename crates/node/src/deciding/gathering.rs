@@ -34,7 +34,7 @@ impl Core {
         bytes: &[u8],
     ) -> Result<GatheringMade, ServiceError> {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let signed: SignedGathering = decode(bytes).map_err(refused)?;
         signed.verify(&operators).map_err(refused)?;
         let id = signed.gathering.id(&operators);
@@ -73,7 +73,7 @@ impl Core {
     ) -> Result<(), ServiceError> {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let (signed, word) = self.read_gathering(id).await?;
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let request: Request = decode(bytes).map_err(refused)?;
         signed.gathering.check_request(&operators, &request).map_err(refused)?;
         let said = word.map(|signed| signed.word);
@@ -105,7 +105,7 @@ impl Core {
         (time, signature): (u64, Signature),
     ) -> Result<RequestsInfo, ServiceError> {
         let (signed, _) = self.read_gathering(id).await?;
-        let digest = reading_digest(&self.world().operators(), &id, time);
+        let digest = reading_digest(&self.operators()?, &id, time);
         let fresh = time.abs_diff(self.platform.now_ms() / 1000) <= STOCK_SECONDS;
         if !fresh || !signed.gathering.creator.verifies(&digest, &signature) {
             return Err(ServiceError::Forbidden(
@@ -126,7 +126,7 @@ impl Core {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let (gathering, before) = self.read_gathering(id).await?;
         let signed: SignedWord = decode(bytes).map_err(refused)?;
-        gathering.gathering.check_word(&self.world().operators(), &signed).map_err(refused)?;
+        gathering.gathering.check_word(&self.operators()?, &signed).map_err(refused)?;
         if before.as_ref() == Some(&signed) {
             return Ok(());
         }

@@ -87,7 +87,7 @@ impl Core {
         let body = rows.first().ok_or_else(|| {
             ServiceError::NotFound("this server has no such record of this decision yet".into())
         })?;
-        let operators = self.world().operators();
+        let operators = self.operators()?;
         let digest = SignedRecord::decode(body)?.digest(&operators);
         let said = receipt::acknowledged(&operators, &id, number, &digest);
         Ok(Acknowledgement::of(&self.identity, self.me(), &said))

@@ -1,7 +1,7 @@
 //! How verdicts are counted.
 
 use ostrakon_crypto::SigningKey;
-use ostrakon_party::SessionId;
+use ostrakon_party::{Delivery, SessionId};
 
 use super::*;
 
@@ -9,10 +9,10 @@ fn signing(n: u8) -> SigningKey {
     SigningKey::from_seed(&[n; 32])
 }
 
-fn servers() -> Servers {
+fn servers(parties: u8) -> Servers {
     Servers {
         session: SessionId(Digest([0; 32])),
-        keys: (0..3).map(|n| signing(n).verifying_key()).collect(),
+        keys: (0..parties).map(|n| signing(n).verifying_key()).collect(),
     }
 }
 
@@ -23,9 +23,40 @@ fn publish(server: u8, digest: u8) -> Option<Verdict> {
 
 const NOTHING: Option<Verdict> = Some(Verdict::Nothing);
 
+/// What these verdicts amount to if so many servers may be corrupt.
+fn count<const N: usize>(parties: u8, corrupt: usize, verdicts: [Option<Verdict>; N]) -> Tally {
+    let trust = Trust::new(N, corrupt, Delivery::Stoppable).unwrap();
+    tally(&ByParty::from(verdicts.to_vec()), &servers(parties), &trust)
+}
+
+#[test]
+fn as_many_decide_as_one_of_whom_is_honest() {
+    // Four of five may be corrupt: all five decide, and no fewer.
+    let all = [0, 1, 2, 3, 4].map(|server| publish(server, 1));
+    assert!(matches!(count(5, 4, all), Tally::Publish(_, signed) if signed.len() == 5));
+    for missing in 0..5 {
+        for other in [None, NOTHING, publish(missing, 2)] {
+            let mut some = all;
+            some[usize::from(missing)] = other;
+            assert_eq!(count(5, 4, some), Tally::Open, "{missing}: {other:?}");
+        }
+    }
+    assert_eq!(count(5, 4, [NOTHING; 5]), Tally::Nothing);
+    assert_eq!(count(5, 4, [NOTHING, NOTHING, NOTHING, NOTHING, None]), Tally::Open);
+    // One of four: two publish, and three refuse; two who refuse leave two who may publish.
+    assert!(matches!(count(4, 1, [publish(0, 1), None, None, publish(3, 1)]), Tally::Publish(..)));
+    assert_eq!(count(4, 1, [NOTHING, NOTHING, None, None]), Tally::Open);
+    assert_eq!(count(4, 1, [NOTHING, NOTHING, None, NOTHING]), Tally::Nothing);
+    // Of two, both.
+    assert_eq!(count(2, 1, [publish(0, 1), None]), Tally::Open);
+    assert_eq!(count(2, 1, [publish(0, 1), NOTHING]), Tally::Open);
+    assert!(matches!(count(2, 1, [publish(0, 1), publish(1, 1)]), Tally::Publish(..)));
+    assert_eq!(count(2, 1, [NOTHING, NOTHING]), Tally::Nothing);
+}
+
 #[test]
 fn two_of_three_decide() {
-    let count = |verdicts| tally(&verdicts, &servers());
+    let count = |verdicts| count(3, 1, verdicts);
     assert_eq!(count([publish(0, 1), None, None]), Tally::Open);
     assert_eq!(count([publish(0, 1), NOTHING, None]), Tally::Open);
     assert_eq!(count([NOTHING, None, NOTHING]), Tally::Nothing);
@@ -44,7 +75,7 @@ fn two_of_three_decide() {
 
 #[test]
 fn a_forged_signature_supports_nothing() {
-    let count = |verdicts| tally(&verdicts, &servers());
+    let count = |verdicts| count(3, 1, verdicts);
     // Server 1's verdict bears server 2's signature.
     assert_eq!(count([publish(0, 1), publish(2, 1), None]), Tally::Open);
     assert_eq!(count([NOTHING, publish(2, 1), None]), Tally::Nothing, "it counts as a refusal");

@@ -69,7 +69,8 @@ fn announcements_convict_if_no_history_makes_them_valid() {
     let judged = |body: &[u8]| {
         against(P2, &Evidence::Announcement(announce(Recipient::All, body), body.to_vec()))
     };
-    let say = |after: [u64; 3], body| judged(&Announcement { after, body }.encode());
+    let say =
+        |after: [u64; 3], body| judged(&Announcement { after: after.to_vec(), body }.encode());
     let slots = |slots: &[u32]| {
         let slots = slots.iter().map(|slot| (*slot, VerifyingKey([*slot as u8; 32]))).collect();
         Body::Assigned { room: ostrakon_broadcast::RoomId([1; 16]), epoch: 3, slots }
@@ -82,6 +83,8 @@ fn announcements_convict_if_no_history_makes_them_valid() {
         Finding::Proved,
         "P2 is not the scheduler"
     );
+    let fourth = Announcement { after: vec![0, 0, 4, 0], body: Body::BatchReady { number: 9 } };
+    assert_eq!(judged(&fourth.encode()), Finding::Proved, "there are three logs");
     assert_eq!(say([0, 0, 4], slots(&[2, 3])), Finding::Proved, "slot 3 is P0's to give");
     assert_eq!(say([0, 0, 4], slots(&[2, 2])), Finding::Proved, "one slot twice");
     assert_eq!(

@@ -80,8 +80,12 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 #[test]
 fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
     let state = Some(ostrakon_crypto::Digest([255; 32]));
-    let most =
-        Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
+    let most = Progress {
+        generation: u32::MAX,
+        state,
+        kept: vec![u64::MAX; 7],
+        delivered: vec![u64::MAX; 7],
+    };
     let room = ostrakon_broadcast::RoomId([255; 16]);
     let own = About {
         certificate_expires: Some(u64::MAX),

@@ -1,15 +1,16 @@
-//! Steps S4 to S7: the state that a generation begins with, as a function of the two states
-//! written. Pure.
+//! Steps S4 to S7: the state that a generation begins with, as a function of the states that
+//! all servers but one have written. Pure.
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::board::{QUORUM, SignedEntry, verify_chain};
+use ostrakon_broadcast::board::{SignedEntry, verify_chain};
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, PartySet, Trust};
 
 use super::state::{Dated, RoomState, State};
+use crate::trusts::{self, Trusts};
 
 /// How far the next epochs of a room may differ: a server may have made so many announcements that
 /// another has not heard.
@@ -41,58 +42,66 @@ pub(super) struct Room {
     pub in_doubt: Vec<u64>,
 }
 
-/// Merges two states of one deployment.
+/// Merges the states of all servers of a deployment but one.
 ///
 /// # Errors
-/// Why they are not of two honest servers, or not of this moment.
-pub(super) fn merge(servers: &Servers, states: &[State; 2]) -> Result<Merged, String> {
-    let [one, other] = states;
-    if one.party == other.party {
-        return Err("both files are of the same server: one of each of the two that kept their data is needed".into());
+/// Why they are not of honest servers, or not of this moment.
+pub(super) fn merge(
+    servers: &Servers,
+    trusts: &Trusts,
+    states: &[State],
+) -> Result<Merged, String> {
+    let (needed, authors) = (trusts::renew(trusts), states.iter().map(|state| state.party));
+    if states.len() != needed || authors.collect::<PartySet>().len() != needed {
+        return Err(format!(
+            "one file of each server that kept its data is needed: {needed}, each of another server"
+        ));
     }
-    if one.generation != other.generation {
+    let generation = states.first().map_or(0, |state| state.generation);
+    if states.iter().any(|state| state.generation != generation) {
         return Err(
-            "the files are of different generations: let both servers write their state again"
+            "the files are of different generations: let the servers write their state again"
                 .into(),
         );
     }
-    let mut pairs: BTreeMap<RoomId, Vec<&RoomState>> = BTreeMap::new();
+    let mut known: BTreeMap<RoomId, Vec<&RoomState>> = BTreeMap::new();
     for state in states {
         let mut ids = std::collections::BTreeSet::new();
         for room in &state.rooms {
             if room.descriptor.validate().is_err() || !ids.insert(room.descriptor.id()) {
                 return Err(format!("server {} lists a room that there cannot be", state.party));
             }
-            pairs.entry(room.descriptor.id()).or_default().push(room);
+            known.entry(room.descriptor.id()).or_default().push(room);
         }
     }
-    let merge_one = |(id, both): (RoomId, Vec<&RoomState>)| {
-        let room =
-            merge_room(servers, &both).map_err(|why| format!("room {}: {why}", id.to_hex()))?;
+    let merge_one = |(id, all): (RoomId, Vec<&RoomState>)| {
+        let trust = all.first().map_or(trusts.ledger(), |one| trusts.of(one.descriptor.engine));
+        let room = merge_room(servers, &trust, &all)
+            .map_err(|why| format!("room {}: {why}", id.to_hex()))?;
         Ok((id, room))
     };
-    let rooms = pairs.into_iter().map(merge_one).collect::<Result<_, String>>()?;
-    Ok(Merged { generation: one.generation + 1, rooms })
+    let rooms = known.into_iter().map(merge_one).collect::<Result<_, String>>()?;
+    Ok(Merged { generation: generation + 1, rooms })
 }
 
 /// Merges what the servers that know a room say of it.
-fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
-    let first = both.first().ok_or("nobody knows it")?;
-    let next = both.iter().map(|room| room.next_epoch);
+fn merge_room(servers: &Servers, trust: &Trust, all: &[&RoomState]) -> Result<Room, String> {
+    let first = all.first().ok_or("nobody knows it")?;
+    let next = all.iter().map(|room| room.next_epoch);
     let (lowest, highest) = (next.clone().min().unwrap_or(0), next.max().unwrap_or(0));
     if highest - lowest > WINDOW || highest > MOST_EPOCHS {
         return Err(format!(
-            "one server says that epoch {lowest} is the next, the other {highest}: one does not tell the truth"
+            "one server says that epoch {lowest} is the next, another {highest}: one does not tell the truth"
         ));
     }
     let descriptor = first.descriptor.clone();
     let mut boards = Vec::new();
     let mut logs = Vec::new();
-    for room in both {
+    for room in all {
         logs.push((host_log(servers, room)?, &room.actions));
         let entries: Vec<SignedEntry> =
             room.entries.iter().map(|dated| dated.entry.clone()).collect();
-        let head = verify_chain(servers, &descriptor, Digest([0; 32]), &entries)
+        let head = verify_chain(servers, trust, &descriptor, Digest([0; 32]), &entries)
             .map_err(|why| format!("a board does not hold: {why}"))?;
         boards.push((room.entries.clone(), head));
     }
@@ -106,19 +115,19 @@ fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
         a.iter().zip(b).all(|(a, b)| same(a, b))
     };
     let (mut entries, mut head) = longer(boards, |(entries, _)| entries.len(), begins)
-        .ok_or("the servers hold different boards: two servers have signed both, keep the files as evidence")?;
-    append(servers, both, &mut entries, &mut head);
+        .ok_or("the servers hold different boards: so many servers have signed both that one must be honest, keep the files as evidence")?;
+    append(servers, trust, all, &mut entries, &mut head);
     let published =
         |number: &u64| entries.iter().any(|dated| dated.entry.entry.epoch.number == *number);
     let mut in_doubt: Vec<u64> =
-        both.iter().flat_map(|room| room.in_doubt.iter().copied()).collect();
+        all.iter().flat_map(|room| room.in_doubt.iter().copied()).collect();
     in_doubt.retain(|number| !published(number));
     in_doubt.sort_unstable();
     in_doubt.dedup();
     // An entry's epoch was sealed, so it is below the next; whoever claims otherwise must not make
     // numbers run out.
-    let open = both.iter().all(|room| room.open) && in_doubt.is_empty() && !log.closed();
-    let author = both.iter().map(|room| room.author).min().unwrap_or(first.author);
+    let open = all.iter().all(|room| room.open) && in_doubt.is_empty() && !log.closed();
+    let author = all.iter().map(|room| room.author).min().unwrap_or(first.author);
     let actions = actions.clone();
     Ok(Room {
         descriptor,
@@ -156,10 +165,16 @@ fn longer<T>(
     })
 }
 
-/// Puts on the board what both would publish next.
-fn append(servers: &Servers, both: &[&RoomState], entries: &mut Vec<Dated>, head: &mut Digest) {
+/// Puts on the board what enough of them would publish next.
+fn append(
+    servers: &Servers,
+    trust: &Trust,
+    all: &[&RoomState],
+    entries: &mut Vec<Dated>,
+    head: &mut Digest,
+) {
     let mut candidates: BTreeMap<(u64, Digest), SignedEntry> = BTreeMap::new();
-    for signed in both.iter().flat_map(|room| &room.concluded) {
+    for signed in all.iter().flat_map(|room| &room.concluded) {
         let key = (signed.entry.epoch.number, signed.entry.digest(servers));
         let candidate = candidates
             .entry(key)
@@ -171,9 +186,10 @@ fn append(servers: &Servers, both: &[&RoomState], entries: &mut Vec<Dated>, head
     for ((number, digest), entry) in candidates {
         let last = entries.last().map(|dated| (dated.entry.entry.epoch.number, dated.published_on));
         let fits = last.is_none_or(|(last, _)| number > last) && entry.entry.previous == *head;
-        let room = both.first().map(|room| &room.descriptor);
-        let holds = |room| verify_chain(servers, room, *head, std::slice::from_ref(&entry)).is_ok();
-        if fits && entry.signatures.len() >= QUORUM && room.is_some_and(holds) {
+        let room = all.first().map(|room| &room.descriptor);
+        let next = std::slice::from_ref(&entry);
+        let holds = |room| verify_chain(servers, trust, room, *head, next).is_ok();
+        if fits && room.is_some_and(holds) {
             *head = digest;
             entries.push(Dated { published_on: last.map_or(0, |(_, day)| day), entry });
         }
@@ -181,7 +197,7 @@ fn append(servers: &Servers, both: &[&RoomState], entries: &mut Vec<Dated>, head
 }
 
 impl Merged {
-    /// The digest that two servers must have alike to speak to each other in the generation.
+    /// The digest that servers must have alike to speak to each other in the generation.
     pub fn digest(&self, servers: &Servers) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/node/generation");
         transcript

@@ -18,6 +18,7 @@ use crate::interface::{LastEpoch, Outcome};
 use crate::platform::Platform;
 use crate::provider::EngineProvider;
 use crate::runner::KEPT_VERDICTS;
+use crate::trusts::Trusts;
 use crate::{audit, hosting, setup};
 use merge::Merged;
 use state::{Source, State};
@@ -64,6 +65,7 @@ struct Site {
     provider: Arc<dyn EngineProvider>,
     platform: Arc<dyn Platform>,
     servers: Servers,
+    trusts: Trusts,
     party: PartyId,
     key: SigningKey,
 }
@@ -75,6 +77,7 @@ impl Site {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, RenewalError> {
         let key = SigningKey::from_seed(&*config.identity()?);
+        let trusts = provider.trusts(config.servers.len()).map_err(RenewalError::Refused)?;
         let store = Disk::open(&config.data, &config.database()?, Arc::clone(&platform)).await?;
         let Some(session) = setup::session(&store).map_err(RenewalError::Refused)? else {
             store.close().await;
@@ -85,7 +88,7 @@ impl Site {
         };
         let keys = config.servers.iter().map(|server| server.key).collect();
         let servers = Servers { session, keys };
-        Ok(Self { store, provider, platform, servers, party: config.id(), key })
+        Ok(Self { store, provider, platform, servers, trusts, party: config.id(), key })
     }
 }
 
@@ -105,7 +108,7 @@ pub async fn write_state(
     written
 }
 
-/// Begins the generation that two states written make.
+/// Begins the generation that the states written make: one of each server but one.
 ///
 /// # Errors
 /// [`RenewalError`]. Nothing has changed then.
@@ -113,7 +116,7 @@ pub async fn begin(
     config: &Config,
     provider: Arc<dyn EngineProvider>,
     platform: Arc<dyn Platform>,
-    files: [&[u8]; 2],
+    files: &[Vec<u8>],
 ) -> Result<Begun, RenewalError> {
     let site = Site::open(config, provider, platform).await?;
     let begun = site.begin(files).await;
@@ -125,7 +128,7 @@ impl Site {
     async fn write_state(&self) -> Result<Vec<u8>, RenewalError> {
         if self.is_empty().await? {
             return refused(
-                "this server has no data to write the state of: the two others write theirs",
+                "this server has no data to write the state of: the others write theirs",
             );
         }
         self.store.close_generation().await?;
@@ -146,10 +149,12 @@ impl Site {
             && self.store.rooms().await?.is_empty())
     }
 
-    async fn begin(&self, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
-        let read = |file| State::from_file(file, &self.servers).map_err(RenewalError::Refused);
-        let states = [read(files[0])?, read(files[1])?];
-        let merged = merge::merge(&self.servers, &states).map_err(RenewalError::Refused)?;
+    async fn begin(&self, files: &[Vec<u8>]) -> Result<Begun, RenewalError> {
+        let read =
+            |file: &Vec<u8>| State::from_file(file, &self.servers).map_err(RenewalError::Refused);
+        let states: Vec<_> = files.iter().map(read).collect::<Result<_, _>>()?;
+        let merged =
+            merge::merge(&self.servers, &self.trusts, &states).map_err(RenewalError::Refused)?;
         let digest = merged.digest(&self.servers);
         let closed = merged
             .rooms
@@ -166,12 +171,12 @@ impl Site {
         if !self.is_empty().await? {
             if now.number + 1 != merged.generation {
                 return refused(
-                    "the files are of another generation than this server's: let both servers write them again",
+                    "the files are of another generation than this server's: let all servers that have data write them again",
                 );
             }
             if !now.closed || states.iter().all(|state| state.party != self.party) {
                 return refused(
-                    "this server has data, but neither file is its state. If the data are good, write its state \
+                    "this server has data, but none of the files is its state. If the data are good, write its state \
                      (`ostrakon renewal state`) and use it; if they are an old copy, put them aside, all but `secrets`",
                 );
             }

@@ -149,8 +149,7 @@ impl Source<'_> {
                 epoch.conclusion.as_deref().map(wire::decode::<Conclusion>).transpose();
             let conclusion = conclusion.map_err(|_| corrupt("epochs.conclusion"))?;
             let entry = conclusion.and_then(|conclusion| conclusion.entry);
-            let minimum = epoch.minimum.unwrap_or(room.descriptor.minimum);
-            let context = room.context(epoch.number, epoch.batch, minimum);
+            let context = room.context(epoch.number, epoch.batch, epoch.minimum);
             if entry.is_some() || self.may_have_opened(&context, marks).await? {
                 state.in_doubt.push(epoch.number);
             }

@@ -1,13 +1,9 @@
 //! Batches of preprocessed material, as the servers agree on them.
 
 use ostrakon_broadcast::engine::Form;
-use ostrakon_party::PartyId;
+use ostrakon_party::{ByParty, PartyId, PartySet};
 
 use super::{BATCHES_KEPT, Effect, World};
-use crate::config::SERVERS;
-
-/// Every server's bit.
-pub(super) const ALL: u8 = (1 << SERVERS) - 1;
 
 /// What this server has of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +15,16 @@ pub enum Held {
 }
 
 /// A batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchInfo {
     /// What it is for.
     pub form: Form,
     /// The number of the scheduler's announcement that planned it.
     pub planned: u64,
-    /// Bit j: server j announced that it holds it.
-    pub ready: u8,
-    /// The number of the announcement by which each of these first did.
-    pub said: [u64; SERVERS],
-    /// Bit j: server j announced that it does not and never will.
-    pub dropped: u8,
+    /// The number of the announcement by which each server first said that it holds it.
+    pub said: ByParty<Option<u64>>,
+    /// Who announced not to hold it, and never to do so.
+    pub dropped: PartySet,
     /// Whether a server that holds it has said so again: it has started again since, and its
     /// messages are gone that others may still need to prepare it.
     pub interrupted: bool,
@@ -41,15 +35,13 @@ pub struct BatchInfo {
 }
 
 impl BatchInfo {
-    /// A batch that the scheduler has just planned, by this announcement.
-    pub fn planned(form: Form, planned: u64) -> Self {
-        let (ready, dropped, said) = Default::default();
+    /// A batch that the scheduler has just planned, by this announcement, of so many servers.
+    pub fn planned(form: Form, planned: u64, parties: usize) -> Self {
         Self {
             form,
             planned,
-            ready,
-            said,
-            dropped,
+            said: ByParty::new(parties, |_| None),
+            dropped: PartySet::default(),
             interrupted: false,
             used: false,
             held: Held::Nothing,
@@ -58,17 +50,25 @@ impl BatchInfo {
 
     /// Whether it is, or will be, of use to an epoch to come.
     pub fn is_supply(&self) -> bool {
-        !self.used && self.dropped == 0
+        !self.used && self.dropped.is_empty()
+    }
+
+    /// Whether every server has said that it holds it.
+    pub fn is_held_by_all(&self) -> bool {
+        self.said.iter().all(|(_, said)| said.is_some())
     }
 
     /// Whether an epoch can be opened with it.
     pub fn is_usable(&self) -> bool {
-        self.is_supply() && self.ready == ALL
+        self.is_supply() && self.is_held_by_all()
     }
 
     /// Whether a server that knows so many announcements of each knows that all servers hold it.
-    pub(super) fn is_ready_by(&self, after: &[u64; SERVERS]) -> bool {
-        self.ready == ALL && self.said.iter().zip(after).all(|(said, known)| said < known)
+    pub(super) fn is_ready_by(&self, after: &[u64]) -> bool {
+        let heard = |((_, said), known): ((PartyId, &Option<u64>), &u64)| {
+            said.is_some_and(|said| said < *known)
+        };
+        self.said.iter().zip(after).all(heard)
     }
 }
 
@@ -80,7 +80,7 @@ impl World {
 
     /// Takes a planned batch into memory, and old ones out of it.
     pub(super) fn plan_batch(&mut self, number: u64, form: Form, planned: u64) -> Vec<Effect> {
-        self.batches.insert(number, BatchInfo::planned(form, planned));
+        self.batches.insert(number, BatchInfo::planned(form, planned, self.trusts.parties()));
         let unused = self.forget_old_batches().into_iter().map(Effect::Discard);
         std::iter::once(Effect::Prepare(number)).chain(unused).collect()
     }
@@ -109,13 +109,9 @@ impl World {
         announcement: u64,
     ) -> Vec<Effect> {
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        let again = info.ready & (1 << party.0) != 0;
-        info.interrupted |= again;
-        info.ready |= 1 << party.0;
-        if !again {
-            info.said[party.index()] = announcement;
-        }
-        let all = info.ready == ALL;
+        info.interrupted |= info.said[party].is_some();
+        info.said[party].get_or_insert(announcement);
+        let all = info.is_held_by_all();
         if info.is_usable() {
             self.setbacks.0 = 0;
             let form = info.form;
@@ -129,9 +125,9 @@ impl World {
     pub(super) fn batch_dropped(&mut self, number: u64, party: PartyId, now: u64) -> Vec<Effect> {
         self.version += 1;
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        let (first, lost) = (info.dropped == 0, info.ready == ALL);
-        let withdrawn = info.ready & (1 << party.0) != 0;
-        info.dropped |= 1 << party.0;
+        let (first, lost) = (info.dropped.is_empty(), info.is_held_by_all());
+        let withdrawn = info.said[party].is_some();
+        info.dropped.insert(party);
         let discard = (!info.used).then_some(Effect::Discard(number));
         if first {
             // Losing what was there says nothing about preparing more: it counts once, however much

@@ -8,9 +8,8 @@ use ostrakon_broadcast::engine::{Shape, slot_class};
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_party::PartyId;
+use ostrakon_party::{ByParty, PartyId, Trust};
 
-use crate::config::SERVERS;
 use crate::interface::{LastEpoch, MixingPhase};
 
 /// The owner of a slot.
@@ -37,22 +36,24 @@ pub struct Collecting {
     pub begun_at: Option<u64>,
     /// The minimum that holds for it.
     pub minimum: u32,
+    /// What its engine bears.
+    pub trust: Trust,
     /// When this server first knew of enough submissions. Not agreed on, and not kept: what is
     /// enough at a restart counts as having been so when the clock began.
     pub enough_at: Option<u64>,
     /// For each server, the number of the announcement by which it said that the epoch is due.
-    pub due: [Option<u64>; SERVERS],
+    pub due: ByParty<Option<u64>>,
     /// Slots that have an owner.
     pub slots: BTreeMap<u32, Owner>,
     /// The same slots in the order in which this server learned of their owners.
     pub order: Vec<u32>,
     /// How many of them each server gave out.
-    pub assigned: [u32; SERVERS],
+    pub assigned: ByParty<u32>,
     /// The same by announcement, of which each server may have heard of some.
-    pub given: [BTreeMap<u64, u32>; SERVERS],
+    pub given: ByParty<BTreeMap<u64, u32>>,
     /// The lowest slot of each server's class that has no owner; beyond the room's capacity once
     /// all have one.
-    pub lowest_free: [u32; SERVERS],
+    pub lowest_free: ByParty<u32>,
     /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per
     /// server.
     pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
@@ -73,9 +74,10 @@ impl Collecting {
         opened_at: u64,
         minimum: u32,
         members: Option<Arc<BTreeSet<VerifyingKey>>>,
+        trust: Trust,
     ) -> Self {
-        let (slots, order, assigned, given, keys, submitted, admitted) = Default::default();
-        let lowest_free = std::array::from_fn(|class| class as u32);
+        let (slots, order, keys, submitted, admitted) = Default::default();
+        let parties = trust.parties();
         Self {
             number,
             batch,
@@ -83,13 +85,14 @@ impl Collecting {
             opened_at,
             begun_at: None,
             minimum,
+            trust,
             enough_at: None,
-            due: [None; SERVERS],
+            due: ByParty::new(parties, |_| None),
             slots,
             order,
-            assigned,
-            given,
-            lowest_free,
+            assigned: ByParty::new(parties, |_| 0),
+            given: ByParty::new(parties, |_| BTreeMap::new()),
+            lowest_free: ByParty::new(parties, |class| u32::from(class.0)),
             keys,
             submitted,
             members,
@@ -118,26 +121,38 @@ impl Collecting {
     /// Gives a slot an owner.
     pub fn assign(&mut self, slot: u32, owner: Owner) {
         if self.slots.insert(slot, owner).is_none() {
-            let class = slot_class(slot, SERVERS).index();
+            let parties = self.trust.parties();
+            let class = slot_class(slot, parties);
             self.order.push(slot);
             self.assigned[class] += 1;
             *self.given[class].entry(owner.announcement).or_default() += 1;
             // No slot is taken back, so nobody need look at those below again.
             while self.slots.contains_key(&self.lowest_free[class]) {
-                self.lowest_free[class] += SERVERS as u32;
+                self.lowest_free[class] += u32::try_from(parties).expect("few servers");
             }
         }
         self.keys.entry(owner.key).or_default().insert(slot);
     }
 
     /// How many slots a server that knows so many announcements of each may have given out: one
-    /// more than the fuller of the others has, so that none can seat everybody in its own class,
-    /// where they do not count ([`ostrakon_broadcast::room::people_for`]).
-    pub fn most_for(&self, author: PartyId, after: &[u64; SERVERS]) -> u32 {
-        let others = self.given.iter().zip(after).enumerate();
-        let others = others.filter(|(class, _)| *class != author.index());
-        let known = others.map(|(_, (given, known))| given.range(..known).map(|(_, n)| n).sum());
-        known.max().unwrap_or(0u32) + 1
+    /// more than the fullest of the others has that must be honest, if this one is not, so that the
+    /// corrupt ones cannot seat everybody in their own classes, where they do not count
+    /// ([`ostrakon_broadcast::room::people_for`]).
+    pub fn most_for(&self, author: PartyId, after: &[u64]) -> u32 {
+        let others = self.given.iter().zip(after).filter(|((class, _), _)| *class != author);
+        let known = |((_, given), known): ((PartyId, &BTreeMap<u64, u32>), &u64)| {
+            given.range(..known).map(|(_, n)| n).sum::<u32>()
+        };
+        let mut known: Vec<u32> = others.map(known).collect();
+        known.sort_unstable_by(|a, b| b.cmp(a));
+        let also_corrupt = self.trust.corrupt().saturating_sub(1);
+        known.get(also_corrupt).copied().unwrap_or(0).saturating_add(1)
+    }
+
+    /// How many of the room's slots are of a server's class, if it has so many.
+    pub fn slots_of(&self, class: PartyId, capacity: u32) -> u32 {
+        let parties = u32::try_from(self.trust.parties()).expect("few servers");
+        (capacity + parties - 1 - u32::from(class.0)) / parties
     }
 
     /// The slot of a key: the lowest, should a corrupt server have given it another.
@@ -221,7 +236,7 @@ impl Room {
     }
 
     /// Whether a server that knows so many announcements of each knows of it.
-    pub(super) fn is_known_by(&self, after: &[u64; SERVERS]) -> bool {
+    pub(super) fn is_known_by(&self, after: &[u64]) -> bool {
         self.created < after[self.author.index()]
     }
 

@@ -4,9 +4,11 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
 
 use super::*;
+use crate::trusts::tests::three;
 
 mod hosting;
 
+const SERVERS: usize = 3;
 const P0: PartyId = PartyId(0);
 const P1: PartyId = PartyId(1);
 const P2: PartyId = PartyId(2);
@@ -20,7 +22,7 @@ struct Server {
 
 impl Default for Server {
     fn default() -> Self {
-        Self { world: World::new(servers()), delivered: [0; SERVERS] }
+        Self { world: World::new(servers(), three()), delivered: [0; SERVERS] }
     }
 }
 
@@ -30,7 +32,7 @@ fn servers() -> Servers {
 
 impl Server {
     fn say(&self, author: PartyId, body: Body) -> (PartyId, Announcement) {
-        (author, Announcement { after: self.delivered, body })
+        (author, Announcement { after: self.delivered.to_vec(), body })
     }
 
     fn judge(
@@ -187,7 +189,7 @@ fn no_server_seats_everybody_in_its_own_class() {
     // What it had not heard of does not count, and all judge that alike.
     let said = [(P0, assigned(&[(0, 8)])), (P1, assigned(&many[2..])), (P2, assigned(&[(5, 9)]))];
     for end in all_orders(&server, &unheard(&server, said)) {
-        assert_eq!(end.world.rooms[&room()].collecting(0).unwrap().assigned, [1, 2, 2]);
+        assert_eq!(end.world.rooms[&room()].collecting(0).unwrap().assigned.as_slice(), [1, 2, 2]);
     }
 }
 
@@ -282,7 +284,7 @@ fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after
     };
     let effects = server.deliver_all(P0, plans(2));
     assert!(effects.contains(&Effect::Discard(1)) && !effects.contains(&Effect::Discard(0)));
-    assert!(server.world.batches[&0].used && server.world.batches[&0].dropped == 0);
+    assert!(server.world.batches[&0].used && server.world.batches[&0].dropped.is_empty());
     let idle = server.world.rooms[&room()].collecting.clone().unwrap();
     assert_eq!((idle.number, idle.batch), (0, 0));
     assert_eq!(crate::scheduling::decide(&server.world, 10, 1), None, "nobody voids the epoch");
@@ -318,7 +320,7 @@ fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_i
     server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
     assert!(!server.world.batches[&2].interrupted);
     server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
-    let batch = server.world.batches[&2];
+    let batch = &server.world.batches[&2];
     assert!(batch.interrupted && batch.is_supply() && !batch.is_usable());
     server.deliver_all(P2, [Body::BatchReady { number: 2 }]);
     assert!(server.world.batches[&2].is_usable(), "the last one was done before it heard of it");
@@ -406,7 +408,7 @@ fn what_its_author_had_not_heard_of_is_valid_nowhere() {
     ];
     let start = stocked();
     for end in all_orders(&start, &unheard(&start, said)) {
-        assert_eq!(end.world.batches[&2].ready, 0);
+        assert!(end.world.batches[&2].said.iter().all(|(_, said)| said.is_none()));
         assert!(end.world.rooms[&room()].collecting(0).unwrap().slots.is_empty());
         assert!(end.world.rooms[&other.id()].open);
     }
@@ -448,8 +450,8 @@ fn a_room_is_of_the_server_that_its_nonce_names() {
     for (party, first) in
         [P0, P1, P2].into_iter().flat_map(|party| (0..=255).map(move |first| (party, first)))
     {
-        let nonce = room_nonce([first; 16], party);
-        assert_eq!(room_class(&RoomDescriptor { nonce, ..descriptor("r") }), party);
+        let nonce = room_nonce([first; 16], party, SERVERS);
+        assert_eq!(room_class(&RoomDescriptor { nonce, ..descriptor("r") }, SERVERS), party);
     }
 }
 
@@ -462,7 +464,7 @@ fn unheard(
     for (author, body) in said {
         let mut after = start.delivered;
         after[author.index()] += logs[author.index()].len() as u64;
-        logs[author.index()].push((author, Announcement { after, body }));
+        logs[author.index()].push((author, Announcement { after: after.to_vec(), body }));
     }
     logs
 }

@@ -2,10 +2,13 @@
 
 use ostrakon_broadcast::room::{RoomDescriptor, Servers};
 use ostrakon_crypto::Digest;
-use ostrakon_party::SessionId;
+use ostrakon_party::{ByParty, SessionId, Trust};
 
 use super::*;
 use crate::rooms::{BatchInfo, Computing, Held, Owner};
+use crate::trusts::tests::three;
+
+const SERVERS: usize = 3;
 
 fn descriptor(capacity: u32) -> RoomDescriptor {
     RoomDescriptor { payload: 32, capacity, minimum: 2, ..RoomDescriptor::new("r") }
@@ -18,7 +21,8 @@ fn key(n: u32) -> VerifyingKey {
 }
 
 fn batch(form: Form) -> BatchInfo {
-    BatchInfo { ready: 7, held: Held::File, ..BatchInfo::planned(form, 0) }
+    let said = ByParty::new(SERVERS, |_| Some(0));
+    BatchInfo { said, held: Held::File, ..BatchInfo::planned(form, 0, SERVERS) }
 }
 
 fn servers() -> Servers {
@@ -27,7 +31,7 @@ fn servers() -> Servers {
 
 /// One room of nine slots, and batches of its shape.
 fn world(batches: u64) -> (World, RoomId) {
-    let mut world = World::new(servers());
+    let mut world = World::new(servers(), three());
     let id = descriptor(9).id();
     world.rooms.insert(id, Room::new(descriptor(9), PartyId(0), &servers()));
     for number in 0..batches {
@@ -41,7 +45,7 @@ fn world(batches: u64) -> (World, RoomId) {
 fn with_slots(slots: &[u32]) -> (World, RoomId) {
     let (mut world, id) = world(3);
     world.batches.get_mut(&0).unwrap().used = true;
-    let mut collecting = Collecting::new(0, 0, 500, 2, None);
+    let mut collecting = Collecting::new(0, 0, 500, 2, None, Trust::one_of_three());
     for slot in slots {
         collecting.begun_at = Some(1000);
         collecting.assign(*slot, Owner { key: key(*slot), announcement: 0 });
@@ -57,9 +61,9 @@ fn with_slots(slots: &[u32]) -> (World, RoomId) {
 fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
     let (mut world, id) = world(1);
     assert_eq!(decide(&world, 0, 1), Some(Body::EpochOpened { room: id, number: 0, batch: 0 }));
-    world.batches.get_mut(&0).unwrap().ready = 5;
+    world.batches.get_mut(&0).unwrap().said[PartyId(1)] = None;
     assert_eq!(decide(&world, 0, 1), None);
-    world.batches.get_mut(&0).unwrap().dropped = 2;
+    world.batches.get_mut(&0).unwrap().dropped.insert(PartyId(1));
     assert_eq!(
         decide(&world, 0, 1),
         Some(Body::BatchPlanned { number: 1, form: Form::of(&descriptor(9)) })
@@ -78,7 +82,7 @@ fn said(world: &mut World, now: u64) -> Option<Body> {
 /// All servers have said that it is due.
 fn all_due(world: &mut World, id: &RoomId) {
     let collecting = world.rooms.get_mut(id).unwrap().collecting.as_mut().unwrap();
-    collecting.due = [Some(1); SERVERS];
+    collecting.due = ByParty::new(SERVERS, |_| Some(1));
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn the_clock_begins_anew_when_there_are_enough_only_after_it_had_run_out() {
 fn another_server_s_word_counts_that_there_are_enough_but_not_that_it_is_time() {
     let (mut world, id) = with_slots(&[0, 1]);
     let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
-    collecting.due[2] = Some(7);
+    collecting.due[PartyId(2)] = Some(7);
     assert_eq!(said(&mut world, 2_000), None);
     assert_eq!(said(&mut world, 11_000), Some(Body::EpochDue { room: id, number: 0 }));
 }
@@ -181,7 +185,7 @@ fn an_epoch_that_waits_is_given_up_when_fewer_are_to_be_enough() {
 fn a_lost_batch_or_an_idle_closed_room_voids_the_epoch() {
     let (mut world, id) = with_slots(&[0, 1, 2]);
     let voided = Some(Body::EpochVoided { room: id, number: 0 });
-    world.batches.get_mut(&0).unwrap().dropped = 2;
+    world.batches.get_mut(&0).unwrap().dropped.insert(PartyId(1));
     assert_eq!(decide(&world, 11_000, 2), voided);
     let (mut idle, _) = with_slots(&[]);
     idle.rooms.get_mut(&id).unwrap().open = false;
@@ -200,10 +204,10 @@ fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
     assert_eq!(decide(&world, 0, 2), None);
     for number in 3..5 {
         assert_eq!(decide(&world, 0, 5), Some(Body::BatchPlanned { number, form }));
-        world.batches.insert(number, BatchInfo { ready: 0, held: Held::Nothing, ..batch(form) });
+        world.batches.insert(number, BatchInfo::planned(form, 0, SERVERS));
     }
     assert_eq!(decide(&world, 0, 5), None);
-    world.batches.get_mut(&3).unwrap().dropped = 1;
+    world.batches.get_mut(&3).unwrap().dropped.insert(PartyId(0));
     world.setbacks = (2, 10_000);
     assert_eq!(decide(&world, 11_999, 5), None);
     assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, form }));
@@ -221,9 +225,7 @@ fn a_room_that_nobody_uses_costs_one_batch() {
     let idle = RoomDescriptor { nonce: [1; 16], ..descriptor(9) };
     world.rooms.insert(idle.id(), Room::new(idle, PartyId(0), &servers()));
     assert_eq!(decide(&world, USED_MS, 2), planned, "one for the other room's epoch");
-    world
-        .batches
-        .insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Form::of(&descriptor(9))) });
+    world.batches.insert(1, BatchInfo::planned(Form::of(&descriptor(9)), 0, SERVERS));
     assert_eq!(decide(&world, USED_MS, 2), None);
     world.rooms.get_mut(&id).unwrap().active_at = 1;
     assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");
@@ -285,12 +287,14 @@ fn no_server_gives_out_two_slots_more_than_another_unless_people_stay() {
 
 #[test]
 fn classes_share_all_slots() {
+    let epoch = Collecting::new(0, 0, 0, 0, None, Trust::one_of_three());
     for capacity in 3..20 {
-        let sum: u32 = (0..SERVERS).map(|class| slots_of_class(capacity, class)).sum();
+        let slots = |class| epoch.slots_of(PartyId(class), capacity);
+        let sum: u32 = (0..3).map(slots).sum();
         assert_eq!(sum, capacity);
-        for class in 0..SERVERS {
-            let counted = (0..capacity).filter(|slot| *slot as usize % SERVERS == class).count();
-            assert_eq!(slots_of_class(capacity, class) as usize, counted);
+        for class in 0..3 {
+            let counted = (0..capacity).filter(|slot| slot % 3 == u32::from(class)).count();
+            assert_eq!(slots(class) as usize, counted);
         }
     }
 }
@@ -305,4 +309,22 @@ fn a_restart_does_not_begin_the_clock_anew() {
     let (mut world, id) = with_slots(&[0]);
     restored(world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap());
     assert_eq!(said(&mut world, 500_000), None, "there are not enough");
+}
+
+/// Two of five may be corrupt: if they take turns, they get one slot more than the fullest honest
+/// server has given out, and no more.
+#[test]
+fn corrupt_servers_together_do_not_outrun_the_honest_ones() {
+    let trust = Trust::new(5, 2, ostrakon_party::Delivery::Stoppable).unwrap();
+    let mut collecting = Collecting::new(0, 0, 0, 2, None, trust);
+    let owner = |slot| Owner { key: key(slot), announcement: 0 };
+    for slot in [0, 5, 10, 15, 20, 1, 2] {
+        collecting.assign(slot, owner(slot));
+    }
+    let bound = |party| collecting.most_for(PartyId(party), &[1; 5]);
+    // Server 0 has given out five, servers 1 and 2 one each.
+    assert_eq!(bound(1), 2, "what one other server has may be invented");
+    assert_eq!(bound(0), 2);
+    assert_eq!(collecting.most_for(PartyId(1), &[0; 5]), 1, "it has heard of none");
+    assert_eq!((collecting.lowest_free[PartyId(0)], collecting.lowest_free[PartyId(4)]), (25, 4));
 }

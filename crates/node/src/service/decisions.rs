@@ -19,7 +19,7 @@ impl Service {
     /// # Errors
     /// `Unavailable`; `Elsewhere` from an intake process, as for everything about decisions.
     pub fn helper_key(&self) -> Result<HelperKey, ServiceError> {
-        Ok(self.0.core()?.helper_key())
+        self.0.core()?.helper_key()
     }
 
     /// Takes a share of a one-time key ([`ostrakon_decide::Deposit`], encoded). It is on disk when

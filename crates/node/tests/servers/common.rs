@@ -252,7 +252,8 @@ impl Deployment {
     /// Begins the next generation at a stopped server.
     pub async fn renew(&self, server: usize, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
         let system = Arc::new(System::new(Timing::default()));
-        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, files)
+        let files = files.map(<[u8]>::to_vec);
+        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, &files)
             .await
     }
 

@@ -397,7 +397,7 @@ impl CorruptP0 {
     }
 
     fn say(&mut self, body: Body) {
-        let bytes = Announcement { after: [self.announced, 0, 0], body }.encode();
+        let bytes = Announcement { after: vec![self.announced, 0, 0], body }.encode();
         for to in [P1, P2] {
             self.scene.say(to, Recipient::All, tag(P0, self.announced, 1), &bytes);
         }

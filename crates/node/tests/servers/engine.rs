@@ -12,8 +12,10 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
-use ostrakon_node::{EngineProvider, Engines, SetUp};
-use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
+use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
+use ostrakon_party::{
+    ByParty, Delivery, Instance, InstanceKind, Length, Party, SessionId, Step, Tag, Trust, wire,
+};
 
 /// What a test does to one server's engine.
 #[derive(Default)]
@@ -46,7 +48,17 @@ async fn exchange(party: &Party, tag: Tag, own: Vec<u8>) -> Vec<Vec<u8>> {
     all
 }
 
+/// As many of so many servers may be corrupt as are fewer than half; one of two.
+pub fn trust(parties: usize) -> Trust {
+    let corrupt = (parties.saturating_sub(1) / 2).max(1);
+    Trust::new(parties, corrupt, Delivery::Stoppable).expect("there are two servers")
+}
+
 impl EngineProvider for PlainProvider {
+    fn trusts(&self, parties: usize) -> Result<Trusts, String> {
+        Trusts::new(parties, [(EngineKind::Ruffle, trust(parties))])
+    }
+
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId {
         let mut transcript = Transcript::new("test/session");
         for key in keys {
@@ -98,14 +110,8 @@ impl Engine for PlainEngine {
     }
 
     fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String> {
-        if stored
-            != [
-                wire::encode(&(number, shape)),
-                wire::encode(&(number, shape)),
-                wire::encode(&(number, shape)),
-            ]
-            .concat()
-        {
+        let parts = self.party.roster.parties().map(|_| wire::encode(&(number, shape)));
+        if stored != parts.collect::<Vec<_>>().concat() {
             return Err("another batch".into());
         }
         Ok(Box::new(PlainBatch {
@@ -197,9 +203,10 @@ impl Batch for PlainBatch {
             let owners: std::collections::BTreeMap<_, _> = owners.into_iter().collect();
             let mut heard = std::collections::BTreeSet::new();
             rows.retain(|slot, _| heard.insert(owners[slot]));
-            let mut classes = [0u32; 3];
-            rows.keys().for_each(|slot| classes[slot_class(*slot, 3).index()] += 1);
-            let accepted = classes.iter().sum::<u32>() - classes.iter().max().unwrap();
+            let parties = self.party.roster.keys.len();
+            let mut classes = ByParty::new(parties, |_| 0);
+            rows.keys().for_each(|slot| classes[slot_class(*slot, parties)] += 1);
+            let accepted = u32::try_from(trust(parties).anonymity(&classes)).unwrap();
             if accepted < context.minimum {
                 return Err(Stopped::TooFew { accepted, minimum: context.minimum });
             }

@@ -13,7 +13,7 @@ use crate::scene::{P0, P1, P2, Scene, tag};
 /// An announcement's bytes up to the kind: nothing was delivered before it but `own` announcements
 /// of P2.
 fn announcement(own: u8, kind: u8, rest: &[u8]) -> Vec<u8> {
-    [&[0, 0, own, kind], rest].concat()
+    [&[3, 0, 0, own, kind], rest].concat()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -99,7 +99,7 @@ async fn who_claims_to_have_heard_what_was_never_said_is_on_record_and_waited_fo
     let scene = Scene::start().await;
     for to in [P0, P1] {
         // After one announcement of P1, which has made none; and an honest one after it.
-        scene.say(to, Recipient::All, tag(P2, 0, 1), &[0, 1, 0, 3, 5]);
+        scene.say(to, Recipient::All, tag(P2, 0, 1), &[3, 0, 1, 0, 3, 5]);
         scene.say(to, Recipient::All, tag(P2, 1, 1), &announcement(1, 2, &[1, 0, 9, 48]));
     }
     for server in 0..2 {

@@ -248,7 +248,7 @@ async fn no_server_speaks_in_a_generation_with_another_state() {
     deployment.until(0, silent("has written its state")).await;
     deployment.stop(0).await;
     let mixed_up = deployment.renew(0, [&honest, &honest]).await.unwrap_err().to_string();
-    assert!(mixed_up.contains("same server"), "{mixed_up}");
+    assert!(mixed_up.contains("each of another server"), "{mixed_up}");
 
     let begun = deployment.renew(0, [&honest, &shown]).await.unwrap();
     assert_ne!(deployment.renew(2, [&honest, &other]).await.unwrap().digest, begun.digest);
@@ -298,7 +298,7 @@ async fn a_server_with_data_renews_with_its_own_state_only() {
     }
     let [one, other] = states(&deployment, 2).await;
     let why = deployment.renew(2, [&one, &other]).await.unwrap_err().to_string();
-    assert!(why.contains("neither file is its state"), "{why}");
+    assert!(why.contains("none of the files is its state"), "{why}");
     std::fs::remove_dir_all(deployment.data(2)).unwrap();
     let why = deployment.renew(2, [&one, &other]).await.unwrap_err().to_string();
     assert!(why.contains("secrets") && why.contains("backup"), "{why}");

@@ -12,6 +12,7 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::PartyId;
 
 use crate::deployment::Deployment;
+use crate::engine::trust;
 use crate::logs::Logs;
 
 /// What was seen of the boards so far.
@@ -32,9 +33,14 @@ struct Board {
     places: BTreeMap<Vec<u8>, MessageId>,
 }
 
-/// All servers.
+/// All of three servers.
 pub fn parties() -> impl Iterator<Item = PartyId> {
-    (0..3).map(PartyId)
+    parties_of(3)
+}
+
+/// All of so many servers.
+pub fn parties_of(servers: u8) -> impl Iterator<Item = PartyId> {
+    (0..servers).map(PartyId)
 }
 
 /// What may be published once: a text or an answer to a poll. Of a cheater's messages in an epoch,
@@ -77,8 +83,8 @@ impl Boards {
         }
     }
 
-    /// Reads on at a server that says that it has so many entries: what it shows is signed by two
-    /// and chained, the beginning of the longest board or the longest itself, never shorter than
+    /// Reads on at a server that says that it has so many entries: what it shows is signed by
+    /// enough and chained, the beginning of the longest board or the longest itself, never shorter than
     /// before, and without a message twice.
     pub fn read(&mut self, room: RoomId, party: PartyId, length: u64) {
         let mut shown = self.shown.get(&(room, party)).copied().unwrap_or(0);
@@ -101,7 +107,9 @@ impl Boards {
     }
 
     fn take(&mut self, room: RoomId, party: PartyId, index: usize, signed: &SignedEntry) {
-        signed.verify(&self.servers, index).expect("an entry is signed by two");
+        signed
+            .verify(&self.servers, &trust(self.servers.keys.len()), index)
+            .expect("an entry is signed by enough");
         assert_eq!(signed.entry.epoch.room, room);
         self.longest.entry(room).or_default().take(
             &self.servers,
@@ -124,8 +132,9 @@ impl Boards {
             .deployment
             .call(party, |server| async move { server.archive(room)?.text().await }.boxed());
         let text = text?.ok()?;
-        let archive =
-            Archive::verify(&text, Some(&self.servers.digest())).expect("an archive verifies");
+        let under = |_, servers| Some(trust(servers));
+        let archive = Archive::verify_under(&text, Some(&self.servers.digest()), under)
+            .expect("an archive verifies");
         let shown = self.shown.get(&(room, party)).copied().unwrap_or(0);
         assert!(shown <= archive.entries.len(), "{party} forgot entries that it had shown");
         for (index, signed) in archive.entries.iter().enumerate() {

@@ -12,7 +12,7 @@ use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::{RoomDescriptor, Servers};
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::interface::Status;
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 
 use crate::checks::parties;
 use crate::deployment::Deployment;
@@ -41,7 +41,7 @@ impl Scene {
         let ledger = Arc::new(Ledger::default());
         let inner = Arc::new(PlainProvider(Arc::default()));
         let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
-        let deployment = Deployment::new(executor.clone(), provider, ledger);
+        let deployment = Deployment::new(3, executor.clone(), provider, ledger);
         parties().for_each(|party| deployment.start(party));
         let mut servers = None;
         executor.run_until(Duration::from_secs(60), Duration::from_millis(200), || {
@@ -149,7 +149,7 @@ fn a_group_of_any_size_publishes_when_as_many_are_there_as_is_said() {
         let seeds = if std::env::var("OSTRAKON_NIGHTLY").is_ok() { 6 } else { 1 };
         for seed in 0..seeds {
             for minimum in [0, 2, 3] {
-                let enough = u8::try_from(people_for(minimum, 3)).unwrap();
+                let enough = u8::try_from(people_for(minimum, &Trust::one_of_three())).unwrap();
                 let scene = Scene::new(seed, 6, minimum);
                 (1..enough).for_each(|number| scene.join(number));
                 let early = scene.published_after(Duration::from_secs(30));

@@ -1,4 +1,4 @@
-//! Three servers on simulated machines, with real databases in a directory of their own.
+//! Servers on simulated machines, with real databases in a directory of their own.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_node::{Config, EngineProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
 
+use crate::checks::parties_of;
 use crate::executor::{Executor, OUTSIDE, Owner};
 use crate::ledger::Ledger;
 use crate::machine::Machine;
@@ -53,12 +54,12 @@ pub struct Deployment {
     _directory: tempfile::TempDir,
 }
 
-fn config(directory: &Path, party: u8) -> Config {
+fn config(directory: &Path, party: u8, parties: u8) -> Config {
     let own = directory.join(party.to_string());
     std::fs::create_dir(&own).unwrap();
     std::fs::write(own.join("key"), format!("{party:02x}").repeat(32)).unwrap();
     std::fs::write(own.join("token"), TOKEN).unwrap();
-    let servers: String = (0..3u8)
+    let servers: String = (0..parties)
         .map(|n| {
             let key = SigningKey::from_seed(&[n; 32]).verifying_key().to_hex();
             format!("[[servers]]\nname = \"server {n}\"\nurl = \"http://127.0.0.1:{n}\"\naddress = \"x:1\"\nkey = \"{key}\"\n")
@@ -80,22 +81,24 @@ fn directory() -> tempfile::TempDir {
 }
 
 impl Deployment {
+    /// Of so many servers.
     pub fn new(
+        parties: u8,
         executor: Executor,
         provider: Arc<dyn EngineProvider>,
         ledger: Arc<Ledger>,
     ) -> Arc<Self> {
         let directory = directory();
         let server = |party| Server {
-            config: config(directory.path(), party),
+            config: config(directory.path(), party, parties),
             key: Arc::new(SigningKey::from_seed(&[party; 32])),
             running: Mutex::default(),
             machine: Mutex::default(),
             ahead_ms: AtomicU64::new(0),
             hostile: Mutex::default(),
         };
-        let servers = (0..3).map(server).collect();
-        let network = Network::new(&executor);
+        let servers = (0..parties).map(server).collect();
+        let network = Network::new(&executor, parties);
         let owners = AtomicU64::new(OUTSIDE + 1);
         Arc::new(Self {
             executor,
@@ -106,6 +109,11 @@ impl Deployment {
             owners,
             _directory: directory,
         })
+    }
+
+    /// All servers.
+    pub fn parties(&self) -> impl Iterator<Item = PartyId> + use<> {
+        parties_of(u8::try_from(self.servers.len()).unwrap())
     }
 
     fn server(&self, party: PartyId) -> &Server {

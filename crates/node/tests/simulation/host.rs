@@ -84,7 +84,8 @@ impl Host {
 
     async fn read(&self, read: &mut Read) {
         let (room, from) = (self.room.id(), read.log.length());
-        let party = PartyId(self.line.executor().draw(|random| random.below(3)) as u8);
+        let count = self.line.deployment.parties().count() as u64;
+        let party = PartyId(self.line.executor().draw(|random| random.below(count)) as u8);
         let status = self.line.ask(party, "status", 0, |server| {
             async move { server.status(room, 0, Duration::ZERO).await }.boxed()
         });

@@ -12,7 +12,7 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey, hash};
-use ostrakon_node::{EngineProvider, Engines, SetUp};
+use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{Party, PartyId, SessionId};
 
 #[derive(Default)]
@@ -147,6 +147,10 @@ pub struct Watched {
 }
 
 impl EngineProvider for Watched {
+    fn trusts(&self, parties: usize) -> Result<Trusts, String> {
+        self.inner.trusts(parties)
+    }
+
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId {
         self.inner.setup_session(keys)
     }

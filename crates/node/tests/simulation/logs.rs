@@ -84,7 +84,7 @@ pub struct Logs {
     actions: Vec<SignedAction>,
     head: Digest,
     /// How many actions each server has shown.
-    shown: [usize; 3],
+    shown: Vec<usize>,
 }
 
 impl Logs {
@@ -98,7 +98,7 @@ impl Logs {
             rule: Rule { first: room.host, hosts, ..Rule::default() },
             actions: Vec::new(),
             head: Digest([0; 32]),
-            shown: [0; 3],
+            shown: deployment.parties().map(|_| 0).collect(),
         }
     }
 

@@ -21,7 +21,7 @@ pub enum Vice {
     Garbles,
     /// It signs random bytes.
     SignsGarbage,
-    /// It changes a bit, for one of the two others or for both.
+    /// It changes a bit, for one of the others or for several.
     Lies,
     /// It repeats, under another address, what it said elsewhere.
     Repeats,
@@ -118,7 +118,10 @@ pub fn spoil_status(random: &mut Random, status: &mut Status) {
     let number = random.below(3);
     match random.below(5) {
         0 => status.board_length += number,
-        1 => (status.present, status.places) = (vec![number as u32; 3], vec![number as u32; 3]),
+        1 => {
+            status.present.fill(number as u32);
+            status.places.fill(number as u32);
+        }
         2 => status.last = None,
         3 => status.context = None,
         _ => {

@@ -19,6 +19,7 @@ use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_node::platform::Links;
 use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
 
+use crate::checks::parties_of;
 use crate::executor::{Executor, OUTSIDE, Owner};
 use crate::malice::Malice;
 
@@ -46,7 +47,7 @@ struct End {
 
 #[derive(Default)]
 struct State {
-    ends: [Option<End>; 3],
+    ends: Vec<Option<End>>,
     /// Links that are cut, lower number first.
     cut: BTreeSet<(PartyId, PartyId)>,
     malice: BTreeMap<PartyId, Malice>,
@@ -57,21 +58,25 @@ impl State {
         self.cut.contains(&(a.min(b), a.max(b)))
     }
 
+    fn parties(&self) -> impl Iterator<Item = PartyId> + use<> {
+        parties_of(u8::try_from(self.ends.len()).unwrap())
+    }
+
     fn runs(&self, executor: &Executor, party: PartyId) -> bool {
         self.ends[party.index()].as_ref().is_some_and(|end| !executor.is_dead(end.owner))
     }
 
     fn reach(&self, executor: &Executor, from: PartyId, to: PartyId) -> Reach {
-        let third = (0..3).map(PartyId).find(|id| *id != from && *id != to).expect("three servers");
+        let relays = |third: &PartyId| {
+            let lines = !self.is_cut(from, *third) && !self.is_cut(*third, to);
+            *third != from && *third != to && lines && self.runs(executor, *third)
+        };
         if !self.runs(executor, from) || !self.runs(executor, to) {
             Reach::No
         } else if !self.is_cut(from, to) {
             Reach::Direct
-        } else if self.runs(executor, third) && !self.is_cut(from, third) && !self.is_cut(third, to)
-        {
-            Reach::Relayed(third)
         } else {
-            Reach::No
+            self.parties().find(relays).map_or(Reach::No, Reach::Relayed)
         }
     }
 }
@@ -84,8 +89,10 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn new(executor: &Executor) -> Self {
-        Self { executor: executor.clone(), state: Arc::default() }
+    pub fn new(executor: &Executor, parties: u8) -> Self {
+        let ends = parties_of(parties).map(|_| None).collect();
+        let state = Arc::new(Mutex::new(State { ends, ..State::default() }));
+        Self { executor: executor.clone(), state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -324,7 +331,7 @@ impl Channel for Wire {
 impl Links for Wire {
     fn peer_states(&self) -> BTreeMap<PartyId, PeerState> {
         let state = self.network.state();
-        let peers = (0..3).map(PartyId).filter(|peer| *peer != self.party);
+        let peers = state.parties().filter(|peer| *peer != self.party);
         let describe = |peer| {
             let reach = state.reach(&self.network.executor, self.party, peer);
             (peer, PeerState { reach, last_seen: None, bytes_sent: 0, bytes_received: 0, links: 0 })
@@ -337,7 +344,7 @@ impl Links for Wire {
         let state = self.network.state();
         let reached =
             |peer: &PartyId| state.reach(&self.network.executor, self.party, *peer) != Reach::No;
-        let peers = (0..3).map(PartyId).filter(|peer| *peer != self.party).filter(reached);
+        let peers = state.parties().filter(|peer| *peer != self.party).filter(reached);
         let about = |peer: PartyId| Some((peer, state.ends[peer.index()].as_ref()?.about.clone()));
         peers
             .filter_map(about)

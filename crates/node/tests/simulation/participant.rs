@@ -17,10 +17,11 @@ use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, S
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::ServiceError;
 use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 
 use crate::closing::letters::Letters;
 use crate::deployment::Deployment;
+use crate::engine::trust;
 use crate::executor::Executor;
 use crate::host::{SCHEDULER, spoil_actions};
 use crate::line::Line;
@@ -50,7 +51,7 @@ pub struct Device {
     pub invitation: Option<SigningKey>,
     /// Polls that it was asked.
     asked: BTreeSet<u64>,
-    /// What all three servers took, by epoch.
+    /// What all servers took, by epoch.
     taken: BTreeMap<u64, Vec<u8>>,
     /// What it will not say again, since it may be among the erased.
     pub given_up: BTreeSet<String>,
@@ -92,6 +93,7 @@ pub struct Participant {
     pub late: bool,
 }
 
+#[derive(Default)]
 struct Work {
     epoch: u64,
     since: u64,
@@ -101,14 +103,14 @@ struct Work {
     submission: Option<Submission>,
     /// What a cheater hands in for the same slot.
     second: Option<Submission>,
-    accepted: [bool; 3],
+    accepted: Vec<bool>,
 }
 
 /// What a page knows, from its loading on.
 struct Page {
     board: BoardReader,
     log: HostLog,
-    statuses: [Option<Status>; 3],
+    statuses: Vec<Option<Status>>,
     home: Option<PartyId>,
     /// Since when it is there, and where it has waited in vain for a slot of the epoch.
     since: u64,
@@ -147,9 +149,15 @@ impl Participant {
         }
     }
 
+    fn trust(&self) -> Trust {
+        trust(self.servers.keys.len())
+    }
+
     fn load(&self) -> Page {
         let board = BoardReader::new((*self.servers).clone(), (*self.room).clone());
-        let (log, statuses) = (HostLog::new(&self.servers, &self.room), [None, None, None]);
+        let board = board.under(self.trust());
+        let log = HostLog::new(&self.servers, &self.room);
+        let statuses = self.deployment().parties().map(|_| None).collect();
         Page {
             board,
             log,
@@ -165,7 +173,7 @@ impl Participant {
     }
 
     async fn turn(&self, page: &mut Page) {
-        for party in (0..3).map(PartyId) {
+        for party in self.deployment().parties() {
             let room = self.room.id();
             let status = self.line.ask(party, "status", 0, |server| {
                 async move { server.status(room, 0, Duration::ZERO).await }.boxed()
@@ -231,7 +239,7 @@ impl Participant {
         }
     }
 
-    /// Learns from an entry. What all three servers took is in it, or was erased.
+    /// Learns from an entry. What all servers took is in it, or was erased.
     fn observe(&self, entry: &Entry) {
         let mut device = self.device.lock().unwrap();
         let holds = |body: &[u8]| entry.bodies().any(|text| text == body);
@@ -243,7 +251,7 @@ impl Participant {
         let there = taken.is_none_or(|body| holds(&body));
         assert!(
             there || erased || !self.honest,
-            "what all three servers took for an epoch is not published"
+            "what all servers took for an epoch is not published"
         );
         let message = device.outbox.message().map(<[u8]>::to_vec);
         if device.outbox.observe(entry) == Observed::Published {
@@ -315,7 +323,7 @@ impl Participant {
     /// A cheater is present everywhere, for a slot of each server.
     async fn be_present_elsewhere(&self, home: PartyId, time: u64) {
         let room = self.room.id();
-        for party in (0..3).map(PartyId).filter(|party| *party != home) {
+        for party in self.deployment().parties().filter(|party| *party != home) {
             let presence = {
                 let key = &self.device.lock().unwrap().key;
                 let signature = key.sign(&presence_digest(&room, time, party));
@@ -328,27 +336,22 @@ impl Participant {
         }
     }
 
-    /// Does what is to be done for the epoch that two servers say collects.
+    /// Does what is to be done for the epoch that as many servers as are believed say collects.
     async fn work(&self, page: &mut Page) {
         let contexts =
             || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
-        let twice =
-            contexts().filter(|context| contexts().filter(|other| other == context).count() >= 2);
-        let Some(epoch) = twice.map(|context| context.epoch.number).max() else { return };
+        let believed = self.trust().believed();
+        let alike = |context: &&_| contexts().filter(|other| other == context).count() >= believed;
+        let Some(epoch) = contexts().filter(alike).map(|context| context.epoch.number).max() else {
+            return;
+        };
         if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
             let before = page.work.take();
             page.displaced |= before.is_some_and(|work| work.submission.is_none());
             page.shunned.clear();
-            let (since, issues) = (self.executor().now(), vec![None; 3]);
-            page.work = Some(Work {
-                epoch,
-                since,
-                margin: None,
-                issues,
-                submission: None,
-                second: None,
-                accepted: [false; 3],
-            });
+            let (since, issues) = (self.executor().now(), vec![None; self.servers.keys.len()]);
+            let accepted = vec![false; self.servers.keys.len()];
+            page.work = Some(Work { epoch, since, issues, accepted, ..Work::default() });
         }
         let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
         if work.submission.is_none() {
@@ -363,8 +366,8 @@ impl Participant {
 
     /// Whether a page would still wait with what it hands in: the moment is drawn when it has a
     /// place, as a share of the time that is left.
-    fn is_too_early(&self, work: &mut Work, statuses: &[Option<Status>; 3]) -> bool {
-        if work.issues.iter().flatten().count() < 2 {
+    fn is_too_early(&self, work: &mut Work, statuses: &[Option<Status>]) -> bool {
+        if work.issues.iter().flatten().count() < self.trust().believed() {
             return true;
         }
         let epochs = statuses.iter().flatten().filter_map(|status| status.epoch.as_ref());
@@ -382,8 +385,9 @@ impl Participant {
 
     async fn collect_issues(&self, work: &mut Work) {
         let number = work.epoch;
-        for party in (0..3)
-            .map(PartyId)
+        for party in self
+            .deployment()
+            .parties()
             .filter(|party| work.issues[party.index()].is_none())
             .collect::<Vec<_>>()
         {
@@ -438,7 +442,7 @@ impl Participant {
                 work.submission = Some(submission);
             }
             Ok(None) => {}
-            Err(_) => work.issues = vec![None; 3],
+            Err(_) => work.issues = vec![None; self.servers.keys.len()],
         }
     }
 
@@ -446,15 +450,14 @@ impl Participant {
         if let (Some(first), Some(second)) = (work.submission.clone(), work.second.take()) {
             self.deliver_both(work.epoch, [first, second]).await;
             // Perhaps it is given another slot yet.
-            (work.submission, work.issues) = (None, vec![None; 3]);
+            (work.submission, work.issues) = (None, vec![None; self.servers.keys.len()]);
             return;
         }
         let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };
         let key = self.device.lock().unwrap().key.verifying_key();
         let (room, epoch) = (self.room.id(), work.epoch);
-        for party in
-            (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>()
-        {
+        let parties = self.deployment().parties();
+        for party in parties.filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
             if self.deployment().forgets(party) {
                 work.accepted[party.index()] = true;
                 continue;
@@ -473,7 +476,7 @@ impl Participant {
                 _ => {}
             }
         }
-        if work.accepted == [true; 3] {
+        if work.accepted.iter().all(|accepted| *accepted) {
             let mut device = self.device.lock().unwrap();
             if let Some(Content::Message(body)) = device.outbox.content(epoch) {
                 device.taken.insert(epoch, body);
@@ -484,7 +487,7 @@ impl Participant {
     /// Hands both to every server, in any order: none takes both.
     async fn deliver_both(&self, epoch: u64, mut both: [Submission; 2]) {
         let (room, key) = (self.room.id(), self.device.lock().unwrap().key.verifying_key());
-        for party in (0..3).map(PartyId) {
+        for party in self.deployment().parties() {
             if self.executor().draw(|random| random.chance(50)) {
                 both.reverse();
             }

@@ -10,6 +10,7 @@ use futures::FutureExt;
 use ostrakon_broadcast::client::presence_digest;
 use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::hosting::is_ballot;
+use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
@@ -17,9 +18,9 @@ use ostrakon_node::interface::Presence;
 use ostrakon_node::{EngineProvider, ServiceError, ThreeServers};
 use ostrakon_party::PartyId;
 
-use crate::checks::{Boards, parties};
+use crate::checks::Boards;
 use crate::deployment::Deployment;
-use crate::engine::PlainProvider;
+use crate::engine::{PlainProvider, trust};
 use crate::executor::{Executor, OUTSIDE};
 use crate::host::Host;
 use crate::ledger::{Ledger, Watched};
@@ -36,6 +37,8 @@ const LONGEST_END: Duration = Duration::from_secs(600);
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub seed: u64,
+    /// How many servers there are.
+    pub parties: u8,
     /// The real engine; otherwise the plain one of the tests.
     pub ruffle: bool,
     pub robust: bool,
@@ -52,18 +55,22 @@ pub struct Setting {
 impl Setting {
     pub fn of(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x5e77_1a96);
-        let ruffle = seed % 8 == 7;
+        let (ruffle, parties) = (seed % 8 == 7, [3, 2, 3, 4, 3, 5, 7, 3][(seed % 8) as usize]);
+        // With the fewest who are enough, everything waits for each of them.
+        let least = u64::from(people_for(1, &trust(parties.into()))) + 1;
         let vice = |random: &mut Random| Vice::ALL[random.below(Vice::ALL.len() as u64) as usize];
         Self {
             seed,
+            parties,
             ruffle,
             robust: random.chance(30),
-            participants: random.within(3, if ruffle { 4 } else { 6 }),
+            participants: random.within(3, if ruffle { 4 } else { 6 }).max(least),
             capacity: random.within(15, 21) as u32,
             seconds: random.within(1, 3) as u32,
             steps: if ruffle { random.within(6, 12) } else { random.within(10, 30) },
             members: random.chance(40),
-            hostile: (seed % 3 == 2).then(|| (PartyId(random.below(3) as u8), vice(&mut random))),
+            hostile: (seed % 3 == 2)
+                .then(|| (PartyId(random.below(parties.into()) as u8), vice(&mut random))),
         }
     }
 }
@@ -85,14 +92,14 @@ pub struct PlainClient;
 impl ClientEngine for PlainClient {
     fn submit(
         &self,
-        _: &Servers,
+        servers: &Servers,
         _: &EpochContext,
         _: u32,
         issues: &[Option<Vec<u8>>],
         row: &[u8],
         _: &SigningKey,
     ) -> Result<Vec<u8>, IssueError> {
-        if issues.iter().flatten().count() >= 2 {
+        if issues.iter().flatten().count() >= trust(servers.keys.len()).believed() {
             Ok(row.to_vec())
         } else {
             Err(IssueError::Incomplete)
@@ -132,11 +139,12 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
         Arc::new(PlainProvider(Arc::default()))
     };
     let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
-    let deployment = Deployment::new(executor.clone(), provider, ledger);
-    parties().for_each(|party| deployment.start(party));
+    let deployment = Deployment::new(setting.parties, executor.clone(), provider, ledger);
+    deployment.parties().for_each(|party| deployment.start(party));
     let mut servers = None;
     executor.run_until(Duration::from_secs(60), Duration::from_millis(200), || {
-        let said: Option<Vec<_>> = parties().map(|party| deployment.pinned(party)).collect();
+        let said: Option<Vec<_>> =
+            deployment.parties().map(|party| deployment.pinned(party)).collect();
         servers = said
             .filter(|said| said.iter().all(|one| *one == said[0]))
             .map(|mut said| said.remove(0));
@@ -198,7 +206,7 @@ fn create_room(
 
 impl Run {
     fn server(&mut self) -> PartyId {
-        PartyId(self.random.below(3) as u8)
+        PartyId(self.random.below(self.setting.parties.into()) as u8)
     }
 
     fn someone(&mut self) -> usize {
@@ -292,17 +300,19 @@ impl Run {
 
     fn cut(&mut self) {
         let a = self.server();
-        let b = PartyId((a.0 + 1) % 3);
-        self.deployment.network.set_cut(a, b, true);
+        let next = PartyId((a.0 + 1) % self.setting.parties);
+        self.deployment.network.set_cut(a, next, true);
         if self.random.chance(40) {
-            // The third cannot relay: this server is alone.
-            self.deployment.network.set_cut(a, PartyId((a.0 + 2) % 3), true);
+            // Nobody can relay: this server is alone.
+            for b in self.deployment.parties().filter(|b| *b != a) {
+                self.deployment.network.set_cut(a, b, true);
+            }
         }
     }
 
     fn heal(&mut self) {
         let a = self.server();
-        for b in parties().filter(|b| *b != a) {
+        for b in self.deployment.parties().filter(|b| *b != a) {
             self.deployment.network.set_cut(a, b, false);
         }
     }
@@ -390,7 +400,7 @@ impl Run {
     /// What holds at any time.
     fn check(&mut self) {
         let room = self.room.id();
-        for party in parties() {
+        for party in self.deployment.parties() {
             for room in self.others.iter().chain([&room]) {
                 if let Some((entries, _)) = self.deployment.lengths(party, *room) {
                     self.boards.read(*room, party, entries);
@@ -425,7 +435,9 @@ impl Run {
             due.then(|| text.clone())
         };
         let mut due: Vec<_> = self.said.iter().filter_map(due).collect();
-        let published: Vec<BTreeSet<_>> = parties()
+        let published: Vec<BTreeSet<_>> = self
+            .deployment
+            .parties()
             .map(|party| self.boards.shown(self.room.id(), party).map(|(_, body)| body).collect())
             .collect();
         due.retain(|text| published.iter().any(|published| !published.contains(text.as_bytes())));
@@ -437,9 +449,10 @@ impl Run {
             self.deployment.set_hostile(party, None);
             self.deployment.network.set_malice(party, None);
         }
-        for a in parties() {
+        for a in self.deployment.parties() {
             self.deployment.kill_after(a, 0);
-            parties()
+            self.deployment
+                .parties()
                 .filter(|b| *b != a)
                 .for_each(|b| self.deployment.network.set_cut(a, b, false));
             if self.deployment.is_down(a) {
@@ -454,7 +467,7 @@ impl Run {
     /// Says how everything stands, for whoever reads why a run failed.
     fn describe(&mut self) {
         let room = self.room.id();
-        for party in parties() {
+        for party in self.deployment.parties() {
             let status = self.deployment.call(party, |server| {
                 async move { server.status(room, 0, Duration::ZERO).await }.boxed()
             });
@@ -493,11 +506,11 @@ impl Run {
             executor.run_for(Duration::from_secs(2));
             self.check();
         }
-        for party in parties() {
+        for party in self.deployment.parties() {
             self.boards.read_whole(self.room.id(), party);
         }
         self.check_promises();
-        for by in parties() {
+        for by in self.deployment.parties() {
             for (culprit, what) in self.boards.blamed(by) {
                 let guilty = self.setting.hostile.is_some_and(|(party, _)| party == culprit);
                 let itself = self.setting.hostile.is_some_and(|(party, _)| party == by);

@@ -1,5 +1,9 @@
 -- The state of one server, as in the SQLite schema of the same number, which says what each column means. Identifiers
 -- and keys are BYTEA, every number is a BIGINT, flags are 0 or 1.
+--
+-- Tables of an epoch are filled and emptied within minutes, so there are no statistics of them to rely on, and without any the
+-- planner takes a room's epoch for a handful of rows. It must have no choice: one index of each table begins with room and
+-- epoch, and whoever gives a key or a slot besides is led to that row alone. (SQLite plans without statistics.)
 
 CREATE TABLE announcements (
     author    BIGINT NOT NULL,
@@ -10,37 +14,78 @@ CREATE TABLE announcements (
     PRIMARY KEY (author, number)
 );
 
+CREATE TABLE generation (
+    number BIGINT NOT NULL,
+    digest BYTEA,
+    closed BIGINT NOT NULL DEFAULT 0
+);
+INSERT INTO generation (number) VALUES (0);
+
 CREATE TABLE rooms (
-    id         BYTEA PRIMARY KEY,
-    descriptor BYTEA NOT NULL,
-    author     BIGINT NOT NULL,
-    open       BIGINT NOT NULL DEFAULT 1
+    id           BYTEA PRIMARY KEY,
+    descriptor   BYTEA NOT NULL,
+    author       BIGINT NOT NULL,
+    open         BIGINT NOT NULL DEFAULT 1,
+    first_epoch  BIGINT NOT NULL DEFAULT 0,
+    announcement BIGINT NOT NULL DEFAULT 0,
+    deleted      BIGINT NOT NULL DEFAULT 0
+);
+
+CREATE TABLE host_actions (
+    room   BYTEA NOT NULL REFERENCES rooms (id),
+    number BIGINT NOT NULL,
+    body   BYTEA NOT NULL,
+    PRIMARY KEY (room, number)
 );
 
 CREATE TABLE batches (
     number  BIGINT PRIMARY KEY,
+    engine  BIGINT NOT NULL,
     rows    BIGINT NOT NULL,
     width   BIGINT NOT NULL,
     state   BIGINT NOT NULL DEFAULT 0,
     digest  BYTEA,
-    ready   BIGINT NOT NULL DEFAULT 0,
-    dropped BIGINT NOT NULL DEFAULT 0
+    planned BIGINT NOT NULL
+);
+
+CREATE TABLE batch_holders (
+    batch        BIGINT NOT NULL REFERENCES batches (number),
+    party        BIGINT NOT NULL,
+    announcement BIGINT NOT NULL,
+    PRIMARY KEY (batch, party)
+);
+
+CREATE TABLE batch_losers (
+    batch BIGINT NOT NULL REFERENCES batches (number),
+    party BIGINT NOT NULL,
+    PRIMARY KEY (batch, party)
 );
 
 CREATE TABLE epochs (
-    room       BYTEA NOT NULL REFERENCES rooms (id),
-    number     BIGINT NOT NULL,
-    batch      BIGINT NOT NULL UNIQUE REFERENCES batches (number),
-    state      BIGINT NOT NULL DEFAULT 0,
-    opened_at  BIGINT NOT NULL,
-    begun_at   BIGINT,
-    conclusion BYTEA,
-    outcome    BYTEA,
+    room         BYTEA NOT NULL REFERENCES rooms (id),
+    number       BIGINT NOT NULL,
+    batch        BIGINT NOT NULL UNIQUE REFERENCES batches (number),
+    state        BIGINT NOT NULL DEFAULT 0,
+    announcement BIGINT NOT NULL,
+    opened_at    BIGINT NOT NULL,
+    begun_at     BIGINT,
+    minimum      BIGINT NOT NULL,
+    actions      BIGINT NOT NULL,
+    outcome      BYTEA,
     PRIMARY KEY (room, number)
 );
 
 CREATE UNIQUE INDEX one_collecting_epoch ON epochs (room) WHERE state = 0;
 CREATE INDEX unfinished_epochs ON epochs (state) WHERE state < 3;
+
+CREATE TABLE epoch_due (
+    room         BYTEA NOT NULL,
+    epoch        BIGINT NOT NULL,
+    party        BIGINT NOT NULL,
+    announcement BIGINT NOT NULL,
+    PRIMARY KEY (room, epoch, party),
+    FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
+);
 
 CREATE TABLE assignments (
     room         BYTEA NOT NULL,
@@ -51,7 +96,7 @@ CREATE TABLE assignments (
     announcement BIGINT NOT NULL,
     issued       BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (room, epoch, slot),
-    UNIQUE (room, epoch, author, key),
+    UNIQUE (key, room, epoch, author),
     FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
 );
 
@@ -62,18 +107,27 @@ CREATE TABLE submissions (
     key   BYTEA NOT NULL,
     body  BYTEA NOT NULL,
     PRIMARY KEY (room, epoch, slot),
-    UNIQUE (room, epoch, key),
+    UNIQUE (key, room, epoch),
     FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
 );
 -- Under masks it is noise: trying to compress it is time lost.
 ALTER TABLE submissions ALTER COLUMN body SET STORAGE EXTERNAL;
 
+CREATE TABLE conclusions (
+    room  BYTEA NOT NULL,
+    epoch BIGINT NOT NULL,
+    body  BYTEA NOT NULL,
+    PRIMARY KEY (room, epoch),
+    FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
+);
+
 CREATE TABLE entries (
-    room     BYTEA NOT NULL REFERENCES rooms (id),
-    position BIGINT NOT NULL,
-    epoch    BIGINT NOT NULL,
-    digest   BYTEA NOT NULL,
-    body     BYTEA NOT NULL,
+    room         BYTEA NOT NULL REFERENCES rooms (id),
+    position     BIGINT NOT NULL,
+    epoch        BIGINT NOT NULL,
+    digest       BYTEA NOT NULL,
+    body         BYTEA NOT NULL,
+    published_on BIGINT NOT NULL,
     PRIMARY KEY (room, position),
     UNIQUE (room, epoch)
 );
@@ -87,9 +141,23 @@ CREATE TABLE signatures (
     FOREIGN KEY (room, epoch) REFERENCES entries (room, epoch)
 );
 
+CREATE TABLE damaged_entries (
+    room     BYTEA NOT NULL,
+    position BIGINT NOT NULL,
+    PRIMARY KEY (room, position)
+);
+
 CREATE TABLE journal (
     name  TEXT PRIMARY KEY,
     value BYTEA NOT NULL
+);
+
+CREATE TABLE epoch_marks (
+    room  BYTEA NOT NULL,
+    epoch BIGINT NOT NULL,
+    name  TEXT NOT NULL,
+    value BYTEA NOT NULL,
+    PRIMARY KEY (room, epoch, name)
 );
 
 CREATE TABLE faults (
@@ -102,9 +170,144 @@ CREATE TABLE faults (
 -- Evidence is longer than what an index takes, so its digest stands for it.
 CREATE UNIQUE INDEX faults_once ON faults (culprit, what, sha256(evidence));
 
+CREATE TABLE audit (
+    id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at     BIGINT NOT NULL,
+    actor  TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL
+);
+
+CREATE UNLOGGED TABLE views (
+    name   TEXT PRIMARY KEY,
+    number BIGINT NOT NULL,
+    value  BYTEA NOT NULL
+);
+CREATE INDEX views_by_number ON views (number);
+
+CREATE UNLOGGED TABLE offers (
+    room  BYTEA NOT NULL,
+    epoch BIGINT NOT NULL,
+    slot  BIGINT NOT NULL,
+    key   BYTEA NOT NULL,
+    offer BYTEA NOT NULL,
+    PRIMARY KEY (room, epoch, slot)
+);
+CREATE INDEX offers_by_key ON offers (key, room, epoch, slot);
+
+CREATE UNLOGGED TABLE presence (
+    room    BYTEA NOT NULL,
+    key     BYTEA NOT NULL,
+    seen_at BIGINT NOT NULL,
+    PRIMARY KEY (room, key)
+);
+CREATE INDEX presence_by_time ON presence (seen_at);
+
+-- It is logged: with it a submission would be forgotten until the epoch is sealed.
+CREATE TABLE arrivals (
+    id    BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    room  BYTEA NOT NULL,
+    epoch BIGINT NOT NULL,
+    slots BYTEA NOT NULL
+);
+
+CREATE TABLE decisions (
+    id      BYTEA PRIMARY KEY,
+    created BIGINT NOT NULL,
+    closed  BIGINT,
+    opens   BYTEA,
+    erased  BIGINT NOT NULL DEFAULT 0
+);
+
+CREATE TABLE decision_records (
+    decision BYTEA NOT NULL REFERENCES decisions (id),
+    number   BIGINT NOT NULL,
+    body     BYTEA NOT NULL,
+    PRIMARY KEY (decision, number)
+);
+
+CREATE TABLE decision_openings (
+    decision BYTEA NOT NULL REFERENCES decisions (id),
+    party    BIGINT NOT NULL,
+    body     BYTEA NOT NULL,
+    PRIMARY KEY (decision, party)
+);
+
+CREATE TABLE decision_due (
+    decision     BYTEA NOT NULL REFERENCES decisions (id),
+    date         BIGINT NOT NULL,
+    party        BIGINT NOT NULL,
+    announcement BIGINT NOT NULL,
+    PRIMARY KEY (decision, date, party)
+);
+
+CREATE TABLE decision_held (
+    decision     BYTEA NOT NULL REFERENCES decisions (id),
+    party        BIGINT NOT NULL,
+    person       BIGINT NOT NULL,
+    announcement BIGINT NOT NULL,
+    previous     BYTEA NOT NULL,
+    body         BYTEA NOT NULL,
+    PRIMARY KEY (decision, party, person)
+);
+
+CREATE TABLE decision_layers (
+    decision BYTEA PRIMARY KEY,
+    seed     BYTEA NOT NULL,
+    drawn    BIGINT NOT NULL
+);
+
+CREATE TABLE decision_mails (
+    decision BYTEA NOT NULL REFERENCES decisions (id),
+    person   BIGINT NOT NULL,
+    sent     BIGINT NOT NULL,
+    PRIMARY KEY (decision, person)
+);
+
+CREATE TABLE spent_keys (
+    owner  BYTEA NOT NULL,
+    serial BYTEA NOT NULL,
+    PRIMARY KEY (owner, serial)
+);
+
+CREATE TABLE stock_keys (
+    id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner  BYTEA NOT NULL,
+    serial BYTEA NOT NULL,
+    body   BYTEA NOT NULL,
+    UNIQUE (owner, serial)
+);
+
+CREATE TABLE held_shares (
+    owner    BYTEA NOT NULL,
+    serial   BYTEA NOT NULL,
+    body     BYTEA NOT NULL,
+    used_for BYTEA,
+    expires  BIGINT NOT NULL,
+    PRIMARY KEY (owner, serial)
+);
+
+CREATE TABLE gatherings (
+    id     BYTEA PRIMARY KEY,
+    body   BYTEA NOT NULL,
+    word   BYTEA,
+    number BIGINT NOT NULL DEFAULT 0,
+    until  BIGINT NOT NULL
+);
+
+CREATE TABLE gathering_requests (
+    gathering BYTEA NOT NULL REFERENCES gatherings (id),
+    account   BYTEA NOT NULL,
+    body      BYTEA NOT NULL,
+    PRIMARY KEY (gathering, account)
+);
+
 -- One row: how often an engine has opened this database. An engine that lost its connection, and with it the lock that
 -- keeps others away, goes on only if no other one came in between.
 CREATE TABLE engine (
-    generation BIGINT NOT NULL
+    generation BIGINT NOT NULL,
+    -- The token of the engine's newest transaction that was committed: it tells what became of one whose commit was not
+    -- answered. (Numbers of transactions do not: after a crash PostgreSQL gives out again those that it had not written down.)
+    token      TEXT
 );
 INSERT INTO engine (generation) VALUES (0);

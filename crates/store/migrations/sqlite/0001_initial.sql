@@ -1,5 +1,9 @@
 -- The state of one server. Identifiers and keys are BLOBs, times are milliseconds since 1970, flags are 0 or 1.
--- Nothing here is secret except what a submission holds; keys and stock are files beside the database.
+-- Nothing here is secret except what a submission holds; keys and stock are files beside the database. Of which servers
+-- something holds is said by rows, one for each.
+--
+-- SQLite compares whole rows, however long, while it looks for one in a table without row numbers: tables with long values
+-- have them.
 
 -- What the servers announced to each other, one log per author. A row is written before this server vouches for the
 -- announcement (or, for its own, before it is sent), so that no restart makes it vouch for a different one.
@@ -9,51 +13,106 @@ CREATE TABLE announcements (
     -- The author's signed header; NULL for this server's own, which it signs again the same way.
     signed    BLOB,
     body      BLOB NOT NULL,
-    -- 1 once the other servers have been seen to hold the same one and its effect, below, has been recorded.
+    -- 1 once the other servers have been seen to hold the same one and its effect has been recorded.
     delivered INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (author, number)
-) STRICT, WITHOUT ROWID;
+) STRICT;
+
+-- The generation of the servers' logs and stock. A renewal (docs/spec/restore.md) begins the next one.
+CREATE TABLE generation (
+    number INTEGER NOT NULL,
+    -- Digest of the state with which it began; NULL for the first.
+    digest BLOB,
+    -- 1 once this server has written its state for the next one: it says nothing more in this one.
+    closed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO generation (number) VALUES (0);
 
 CREATE TABLE rooms (
-    id         BLOB PRIMARY KEY,
-    descriptor BLOB NOT NULL,
-    author     INTEGER NOT NULL,
-    open       INTEGER NOT NULL DEFAULT 1
+    id           BLOB PRIMARY KEY,
+    descriptor   BLOB NOT NULL,
+    author       INTEGER NOT NULL,
+    open         INTEGER NOT NULL DEFAULT 1,
+    -- Epochs below this number belong to earlier generations.
+    first_epoch  INTEGER NOT NULL DEFAULT 0,
+    -- The number of the announcement that created it: by such numbers is judged of what a server had heard. What comes
+    -- from an earlier generation, all have heard of.
+    announcement INTEGER NOT NULL DEFAULT 0,
+    -- Whether this server's operator has deleted the room: then it is not shown, and its messages are erased.
+    deleted      INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- What a room's hosts did: one chain of signed actions per room, in the order that all servers agreed on.
+CREATE TABLE host_actions (
+    room   BLOB NOT NULL REFERENCES rooms (id),
+    number INTEGER NOT NULL,
+    body   BLOB NOT NULL,
+    PRIMARY KEY (room, number)
 ) STRICT, WITHOUT ROWID;
 
 -- Preprocessed material. Numbers are never used again: a row stays when its file is gone.
 CREATE TABLE batches (
     number  INTEGER PRIMARY KEY,
+    -- The number of the engine that it is for.
+    engine  INTEGER NOT NULL,
     rows    INTEGER NOT NULL,
     width   INTEGER NOT NULL,
     -- 0 planned, 1 on disk, 2 reserved for an epoch, 3 spent, 4 discarded.
     state   INTEGER NOT NULL DEFAULT 0,
     -- Digest of the file; set when it is on disk.
     digest  BLOB,
-    -- Bit j: server j announced that it holds the batch, or that it does not and never will.
-    ready   INTEGER NOT NULL DEFAULT 0,
-    dropped INTEGER NOT NULL DEFAULT 0
+    -- The number of the announcement that planned it.
+    planned INTEGER NOT NULL
 ) STRICT;
 
+-- Which servers said that they hold a batch, and by which announcement they first did.
+CREATE TABLE batch_holders (
+    batch        INTEGER NOT NULL REFERENCES batches (number),
+    party        INTEGER NOT NULL,
+    announcement INTEGER NOT NULL,
+    PRIMARY KEY (batch, party)
+) STRICT, WITHOUT ROWID;
+
+-- Which servers said that they do not hold a batch and never will.
+CREATE TABLE batch_losers (
+    batch INTEGER NOT NULL REFERENCES batches (number),
+    party INTEGER NOT NULL,
+    PRIMARY KEY (batch, party)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE epochs (
-    room        BLOB NOT NULL REFERENCES rooms (id),
-    number      INTEGER NOT NULL,
-    batch       INTEGER NOT NULL UNIQUE REFERENCES batches (number),
+    room         BLOB NOT NULL REFERENCES rooms (id),
+    number       INTEGER NOT NULL,
+    batch        INTEGER NOT NULL UNIQUE REFERENCES batches (number),
     -- 0 collecting, 1 sealed (to be computed), 2 settled (the outcome stands), 3 finished (all servers have settled).
-    state       INTEGER NOT NULL DEFAULT 0,
-    opened_at   INTEGER NOT NULL,
+    state        INTEGER NOT NULL DEFAULT 0,
+    -- The number of the announcement that opened it.
+    announcement INTEGER NOT NULL,
+    opened_at    INTEGER NOT NULL,
     -- When the first slot was assigned.
-    begun_at    INTEGER,
-    -- What this server found when it computed the epoch, encoded: written before the others are told.
-    conclusion  BLOB,
+    begun_at     INTEGER,
+    -- With which minimum it was opened.
+    minimum      INTEGER NOT NULL,
+    -- How many actions the room's hosts had done when it was opened: who was admitted by then may have a slot.
+    actions      INTEGER NOT NULL,
     -- How it ended, encoded; set with state 2.
-    outcome     BLOB,
+    outcome      BLOB,
     PRIMARY KEY (room, number)
 ) STRICT, WITHOUT ROWID;
 
 -- A room collects in one epoch at a time.
 CREATE UNIQUE INDEX one_collecting_epoch ON epochs (room) WHERE state = 0;
 CREATE INDEX unfinished_epochs ON epochs (state) WHERE state < 3;
+
+-- By which announcement each server said that an epoch that collects is due.
+CREATE TABLE epoch_due (
+    room         BLOB NOT NULL,
+    epoch        INTEGER NOT NULL,
+    party        INTEGER NOT NULL,
+    announcement INTEGER NOT NULL,
+    PRIMARY KEY (room, epoch, party),
+    FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
+) STRICT, WITHOUT ROWID;
 
 -- Who owns which slot: agreed among the servers before any of them gives anything out for it.
 CREATE TABLE assignments (
@@ -83,13 +142,26 @@ CREATE TABLE submissions (
     FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
 ) STRICT;
 
+-- What this server found when it computed an epoch, encoded: written before the others are told. Bodies that may have to be
+-- erased come after a lead of zeros, here and in `entries`, so that all of them is on overflow pages, of which SQLite leaves
+-- no copies behind.
+CREATE TABLE conclusions (
+    room  BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    body  BLOB NOT NULL,
+    PRIMARY KEY (room, epoch),
+    FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
+) STRICT;
+
 CREATE TABLE entries (
-    room     BLOB NOT NULL REFERENCES rooms (id),
+    room         BLOB NOT NULL REFERENCES rooms (id),
     -- Index on the board, from 0.
-    position INTEGER NOT NULL,
-    epoch    INTEGER NOT NULL,
-    digest   BLOB NOT NULL,
-    body     BLOB NOT NULL,
+    position     INTEGER NOT NULL,
+    epoch        INTEGER NOT NULL,
+    digest       BLOB NOT NULL,
+    body         BLOB NOT NULL,
+    -- The day, counted from 1970, on which it was published: bodies are kept for a number of days.
+    published_on INTEGER NOT NULL,
     PRIMARY KEY (room, position),
     -- Nothing is published twice.
     UNIQUE (room, epoch)
@@ -104,10 +176,27 @@ CREATE TABLE signatures (
     FOREIGN KEY (room, epoch) REFERENCES entries (room, epoch)
 ) STRICT, WITHOUT ROWID;
 
+-- Entries of boards that are not as they were published: nobody is shown them, by whichever of a
+-- server's processes.
+CREATE TABLE damaged_entries (
+    room     BLOB NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (room, position)
+) STRICT, WITHOUT ROWID;
+
 -- Marks of the mixing engine: the first value of a name stands for ever.
 CREATE TABLE journal (
     name  TEXT PRIMARY KEY,
     value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What the engine has decided in an epoch, until every server has settled it.
+CREATE TABLE epoch_marks (
+    room  BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    name  TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (room, epoch, name)
 ) STRICT, WITHOUT ROWID;
 
 -- What misbehaving servers left behind.
@@ -120,3 +209,159 @@ CREATE TABLE faults (
     -- The same evidence is kept once.
     UNIQUE (culprit, what, evidence)
 ) STRICT;
+
+-- What operators and hosts did here; never what participants did.
+CREATE TABLE audit (
+    id     INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    actor  TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL
+) STRICT;
+
+-- What an engine process and the intake processes beside it tell each other. Only PostgreSQL serves several processes;
+-- the tables are here too, for one set of queries.
+
+-- What the engine shows: one row per subject, with a number that grows with every change of any.
+CREATE TABLE views (
+    name   TEXT PRIMARY KEY,
+    number INTEGER NOT NULL,
+    value  BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX views_by_number ON views (number);
+
+-- What this server gives to the owners of slots in epochs that collect, signed, not yet closed for them.
+CREATE TABLE offers (
+    room  BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    slot  INTEGER NOT NULL,
+    key   BLOB NOT NULL,
+    offer BLOB NOT NULL,
+    PRIMARY KEY (room, epoch, slot)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX offers_by_key ON offers (room, epoch, key);
+
+-- Who said to an intake process that it is there, and when (milliseconds since 1970). Forgotten within a minute.
+CREATE TABLE presence (
+    room    BLOB NOT NULL,
+    key     BLOB NOT NULL,
+    seen_at INTEGER NOT NULL,
+    PRIMARY KEY (room, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX presence_by_time ON presence (seen_at);
+
+-- For which slots intake processes have recorded submissions that the engine has not heard of: one row per epoch and batch,
+-- written with the submissions and taken away by the engine.
+CREATE TABLE arrivals (
+    id    INTEGER PRIMARY KEY,
+    room  BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    -- Four bytes for each slot, the lowest first.
+    slots BLOB NOT NULL
+) STRICT;
+
+-- Private decisions (docs/spec/decide.md). `created` and `closed` are the numbers of P0's announcements that did so; `opens` is
+-- the digest of the one close that this server opens.
+CREATE TABLE decisions (
+    id      BLOB PRIMARY KEY NOT NULL,
+    created INTEGER NOT NULL,
+    closed  INTEGER,
+    opens   BLOB,
+    -- 1: this server has erased what it kept for a decision that is over.
+    erased  INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- One chain of signed records per decision.
+CREATE TABLE decision_records (
+    decision BLOB NOT NULL REFERENCES decisions (id),
+    number   INTEGER NOT NULL,
+    body     BLOB NOT NULL,
+    PRIMARY KEY (decision, number)
+) STRICT;
+
+-- What each server opened.
+CREATE TABLE decision_openings (
+    decision BLOB NOT NULL REFERENCES decisions (id),
+    party    INTEGER NOT NULL,
+    body     BLOB NOT NULL,
+    PRIMARY KEY (decision, party)
+) STRICT, WITHOUT ROWID;
+
+-- The servers' words that a date of a decision has passed: the numbers of their announcements.
+CREATE TABLE decision_due (
+    decision     BLOB NOT NULL REFERENCES decisions (id),
+    date         INTEGER NOT NULL,
+    party        INTEGER NOT NULL,
+    announcement INTEGER NOT NULL,
+    PRIMARY KEY (decision, date, party)
+) STRICT, WITHOUT ROWID;
+
+-- Records that servers hold for people and that P0 has not taken in, after the head of the chain.
+CREATE TABLE decision_held (
+    decision     BLOB NOT NULL REFERENCES decisions (id),
+    party        INTEGER NOT NULL,
+    person       INTEGER NOT NULL,
+    announcement INTEGER NOT NULL,
+    previous     BLOB NOT NULL,
+    body         BLOB NOT NULL,
+    PRIMARY KEY (decision, party, person)
+) STRICT;
+
+-- What this server drew for its layer of a draft, and when, in seconds since 1970.
+CREATE TABLE decision_layers (
+    decision BLOB PRIMARY KEY NOT NULL,
+    seed     BLOB NOT NULL,
+    drawn    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- E-mails that were sent to each person.
+CREATE TABLE decision_mails (
+    decision BLOB NOT NULL REFERENCES decisions (id),
+    person   INTEGER NOT NULL,
+    sent     INTEGER NOT NULL,
+    PRIMARY KEY (decision, person)
+) STRICT, WITHOUT ROWID;
+
+-- One-time keys that stand in a decision.
+CREATE TABLE spent_keys (
+    owner  BLOB NOT NULL,
+    serial BLOB NOT NULL,
+    PRIMARY KEY (owner, serial)
+) STRICT, WITHOUT ROWID;
+
+-- Certified one-time keys whose owners are away, in the order in which they came.
+CREATE TABLE stock_keys (
+    id     INTEGER PRIMARY KEY,
+    owner  BLOB NOT NULL,
+    serial BLOB NOT NULL,
+    body   BLOB NOT NULL,
+    UNIQUE (owner, serial)
+) STRICT;
+
+-- Shares of people's one-time keys that this server holds as a helper; `used_for` is the one decision that a share was used in.
+CREATE TABLE held_shares (
+    owner    BLOB NOT NULL,
+    serial   BLOB NOT NULL,
+    body     BLOB NOT NULL,
+    used_for BLOB,
+    -- Until when it is kept if it is not used, in seconds since 1970. An erased share has no bytes.
+    expires  INTEGER NOT NULL,
+    PRIMARY KEY (owner, serial)
+) STRICT, WITHOUT ROWID;
+
+-- Join links of decisions to come, as this server alone keeps them, until a time in seconds since 1970.
+CREATE TABLE gatherings (
+    id     BLOB PRIMARY KEY NOT NULL,
+    body   BLOB NOT NULL,
+    word   BLOB,
+    number INTEGER NOT NULL DEFAULT 0,
+    until  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Who asks to take part, by account.
+CREATE TABLE gathering_requests (
+    gathering BLOB NOT NULL REFERENCES gatherings (id),
+    account   BLOB NOT NULL,
+    body      BLOB NOT NULL,
+    PRIMARY KEY (gathering, account)
+) STRICT, WITHOUT ROWID;

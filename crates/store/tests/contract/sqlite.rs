@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt;
 
 use ostrakon_store::{Database, Error, Store};
-use sqlx::Connection;
 
 use crate::{Place, collecting};
 
@@ -35,23 +34,6 @@ async fn a_transaction_that_the_database_itself_rolls_back_stops_no_other() {
         assert!(refused.to_string().contains("the disk is full"), "{refused}");
         assert_eq!(store.record("little", b"first").await.unwrap(), b"first");
     }
-}
-
-#[tokio::test]
-async fn a_database_of_the_first_version_is_brought_up_to_date() {
-    let place = Place::sqlite();
-    let mut url = place.url.clone();
-    url.push_str("?mode=rwc");
-    sqlx::any::install_default_drivers();
-    let mut connection = sqlx::AnyConnection::connect(&url).await.unwrap();
-    let migrations = sqlx::migrate!("./migrations/sqlite");
-    migrations.run_to(1, &mut connection).await.unwrap();
-    let room = "INSERT INTO rooms (id, descriptor, author) VALUES (x'07070707070707070707070707070707', x'00', 0)";
-    sqlx::raw_sql(room).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
-    let store = place.open().await;
-    assert_eq!(store.rooms().await.unwrap().len(), 1);
-    assert!(store.audit(None, 1).await.unwrap().is_empty());
 }
 
 /// SQLite compares whole rows, however long, while it looks for one in a table without row numbers.

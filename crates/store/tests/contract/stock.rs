@@ -1,6 +1,7 @@
 //! Stock: files beside the database.
 
-use ostrakon_store::{BatchState, Change, Error};
+use ostrakon_party::{PartyId, PartySet};
+use ostrakon_store::{BatchRow, BatchState, Change, Error};
 
 use crate::{P0, P1, P2, Place, collecting, deliver, on_both, seal};
 
@@ -49,10 +50,18 @@ async fn a_batch_goes_one_way_only(place: Place) {
     assert_eq!(store.delivered(P0).await.unwrap(), 3, "a change that fails delivers nothing");
 
     store.deliver(P0, 3, Some(&seal([3, 0, 0]))).await.unwrap();
-    let batch = store.batches(10).await.unwrap()[0];
+    let batch = store.batches(10).await.unwrap().remove(0);
     assert_eq!((batch.state, batch.used, batch.on_disk), (BatchState::Spent, true, true));
     store.delete_batch(5).await.unwrap();
     assert!(!place.path().join("stock/5.batch").exists());
+}
+
+fn set<const N: usize>(parties: [PartyId; N]) -> PartySet {
+    parties.into_iter().collect()
+}
+
+fn holders(row: &BatchRow) -> PartySet {
+    row.said.iter().map(|(party, _)| *party).collect()
 }
 
 async fn who_holds_a_batch_is_known(place: Place) {
@@ -76,16 +85,18 @@ async fn who_holds_a_batch_is_known(place: Place) {
     let dropped = store.put_batch(7, b"too late".to_vec()).await;
     assert!(matches!(dropped, Err(Error::State(_))));
     let rows = store.batches(3).await.unwrap();
-    let found: Vec<_> =
-        rows.iter().map(|b| (b.number, b.state, b.ready, b.dropped, b.on_disk, b.used)).collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|b| (b.number, b.state, holders(b), b.dropped, b.on_disk, b.used))
+        .collect();
     use BatchState::{Discarded, Reserved, Stored};
     let expected = [
-        (5, Reserved, 0, 0, true, true),
-        (6, Stored, 0b110, 0, true, false),
-        (7, Discarded, 0, 0b100, false, false),
-        (8, Discarded, 0, 0, false, false),
+        (5, Reserved, set([]), set([]), true, true),
+        (6, Stored, set([P1, P2]), set([]), true, false),
+        (7, Discarded, set([]), set([P2]), false, false),
+        (8, Discarded, set([]), set([]), false, false),
     ];
     assert_eq!(found, expected);
-    let said: Vec<_> = rows.iter().map(|b| (b.planned, b.said)).collect();
-    assert_eq!(said[..2], [(1, [0; 3]), (3, [0, 0, 1])], "the first time counts");
+    let said: Vec<_> = rows.iter().map(|b| (b.planned, b.said.clone())).collect();
+    assert_eq!(said[..2], [(1, Vec::new()), (3, vec![(P1, 0), (P2, 1)])], "the first time counts");
 }

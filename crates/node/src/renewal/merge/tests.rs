@@ -5,6 +5,7 @@ use ostrakon_crypto::SigningKey;
 use ostrakon_party::SessionId;
 
 use super::*;
+use crate::trusts::tests::three;
 
 fn key(n: u8) -> SigningKey {
     SigningKey::from_seed(&[n; 32])
@@ -82,7 +83,7 @@ fn state(party: u8, room: RoomState) -> State {
 }
 
 fn merged(one: RoomState, other: RoomState) -> Result<Room, String> {
-    let merged = merge(&servers(), &[state(0, one), state(2, other)])?;
+    let merged = merge(&servers(), &three(), &[state(0, one), state(2, other)])?;
     assert_eq!(merged.generation, 1);
     Ok(merged.rooms[&descriptor().id()].clone())
 }
@@ -103,7 +104,8 @@ fn the_longer_board_and_host_log_go_on_and_no_number_comes_again() {
         "the order of the files does not matter"
     );
     let digest = |a: &RoomState, b: &RoomState| {
-        merge(&servers(), &[state(0, a.clone()), state(2, b.clone())]).unwrap().digest(&servers())
+        let states = [state(0, a.clone()), state(2, b.clone())];
+        merge(&servers(), &three(), &states).unwrap().digest(&servers())
     };
     assert_eq!(digest(&one, &other), digest(&other, &one));
     assert_ne!(digest(&one, &other), digest(&one, &one));
@@ -138,9 +140,14 @@ fn a_state_that_no_honest_server_has_ends_the_attempt() {
 #[test]
 fn states_of_one_server_or_of_two_generations_make_none() {
     let (one, other) = (state(0, room(1)), state(2, room(1)));
-    assert!(merge(&servers(), &[one.clone(), one.clone()]).unwrap_err().contains("same server"));
+    let refused = |states: &[State]| merge(&servers(), &three(), states).unwrap_err();
+    assert!(refused(&[one.clone(), one.clone()]).contains("each of another server"));
+    assert!(refused(&[]).contains(": 2, each"), "none");
+    assert!(refused(std::slice::from_ref(&one)).contains(": 2, each"), "one is not enough");
+    let all = [one.clone(), state(1, room(1)), other.clone()];
+    assert!(refused(&all).contains(": 2, each"), "all three have not lost anything");
     let later = State { generation: 1, ..other.clone() };
-    assert!(merge(&servers(), &[one, later]).unwrap_err().contains("different generations"));
+    assert!(refused(&[one, later]).contains("different generations"));
     let file = other.to_file(&key(2));
     assert_eq!(State::from_file(&file, &servers()), Ok(other.clone()));
     assert!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::room::{more_needed, people_for};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 
 use super::{Scene, inside};
 
@@ -100,7 +100,7 @@ fn tell(seed: u64, people: u32, expected: u32) -> Story {
     story.waits.sort_unstable();
     story.lost = written.len();
     let status = scene.statuses().remove(0);
-    story.needed = more_needed(&status.places, status.minimum);
+    story.needed = more_needed(&status.places, status.minimum, &Trust::one_of_three());
     scene.deployment.end();
     story
 }
@@ -141,7 +141,7 @@ fn a_group_need_not_be_complete() {
         return;
     }
     inside(|| {
-        let enough = people_for(room_for(30).0, 3);
+        let enough = people_for(room_for(30).0, &Trust::one_of_three());
         let story = tell(8, enough, 30);
         assert_eq!((enough, story.lost), (8, 0));
         assert!(story.median().is_some_and(|median| median <= 8_000), "{:?}", story.median());

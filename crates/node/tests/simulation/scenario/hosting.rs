@@ -8,7 +8,7 @@ use ostrakon_broadcast::hosting::{Action, Claim, Deed, MessageId, SignedAction, 
 use ostrakon_broadcast::outbox::BallotState;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 
-use super::{Arc, Mutex, OUTSIDE, Random, Run, ServiceError, parties};
+use super::{Arc, Mutex, OUTSIDE, Random, Run, ServiceError};
 use crate::host::{Desk, Host, SCHEDULER, Wish, about, nobody};
 use crate::line::Line;
 
@@ -200,7 +200,7 @@ impl Run {
         }
         let erased: BTreeSet<_> = self.logs.erased().collect();
         let room = self.room.id();
-        parties().all(|party| {
+        self.deployment.parties().all(|party| {
             let left = self.boards.read_whole(room, party);
             left.is_some_and(|left| left.iter().all(|(id, _)| !erased.contains(id)))
         })
@@ -208,7 +208,8 @@ impl Run {
 
     /// What hosts, devices and participants were told is so.
     pub(super) fn check_promises(&mut self) {
-        let read: Vec<_> = parties().filter(|party| self.logs.read_whole(*party)).collect();
+        let read: Vec<_> =
+            self.deployment.parties().filter(|party| self.logs.read_whole(*party)).collect();
         if !read.contains(&SCHEDULER) {
             return;
         }

@@ -1,2 +1,0 @@
--- Which engine a batch is for, by its number.
-ALTER TABLE batches ADD COLUMN engine INTEGER NOT NULL DEFAULT 1;
