@@ -17,6 +17,7 @@ use bytes::Bytes;
 use ostrakon_broadcast::board::{Archive, Entry, Published, SignedEntry};
 use ostrakon_broadcast::client::{Invitation, Link};
 use ostrakon_broadcast::engine::{EpochContext, Shape};
+use ostrakon_broadcast::engines;
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::room::{EpochId, Mode, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
@@ -294,7 +295,9 @@ fn valid_archive() -> Archive {
 fn read_entry(bytes: &[u8]) -> bool {
     let Ok(signed) = decode::<SignedEntry>(bytes) else { return false };
     assert_eq!(encode(&signed), bytes, "only one encoding is accepted");
-    let verifies = signed.verify(&VALID_ARCHIVE.servers, 0).is_ok();
+    let Archive { servers, room, .. } = &*VALID_ARCHIVE;
+    let trust = engines::trust(room.engine, servers.keys.len()).expect("three servers bear it");
+    let verifies = signed.verify(servers, &trust, 0).is_ok();
     // Two of three signatures are enough, so an entry may have lost one.
     let known = VALID_ARCHIVE.entries.iter().any(|known| known.entry == signed.entry);
     assert!(!verifies || known, "signed, but by nobody");

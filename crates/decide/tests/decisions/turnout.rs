@@ -162,8 +162,9 @@ fn nobody_is_left_out_before_both_other_servers_say_that_it_is_time() {
     let (decision, mut vouching) = waiting();
     let begin = p0_says(&decision, ACCEPT_BY, Content::Begin { without: vec![3] });
     assert_eq!(decision.chain.check(&begin), Ok(()), "by its own word it is time");
-    let check =
-        |vouching: &Vouching, after| vouching.check(&decision.chain, &begin, &after, |_| true);
+    let check = |vouching: &Vouching, after: [u64; 3]| {
+        vouching.check(&decision.chain, &begin, &after, |_| true)
+    };
     assert_eq!(check(&vouching, [9, 9, 9]), Err(Unvouched::Early(1)));
     vouching.note_due(P0, Date::Accept, 1);
     vouching.note_due(P1, Date::Accept, 4);
