@@ -2,7 +2,7 @@ import { mount } from 'svelte';
 
 import './app.css';
 import App from './components/App.svelte';
-import { installed } from './lib/installed.svelte';
+import { installed } from './lib/page/installed.svelte';
 
 const target = document.getElementById('app');
 if (!target) throw new Error('the document has no place for the page');

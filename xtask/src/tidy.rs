@@ -33,7 +33,6 @@ const CROWDED: [(&str, usize); 16] = [
     ("web/src/areas/host", 25),
     ("web/src/areas/room", 17),
     ("web/src/components", 19),
-    ("web/src/lib", 93),
 ];
 /// Letters of a commit's subject.
 const MOST_SUBJECT: usize = 72;

@@ -161,7 +161,7 @@ pub fn build_schema() -> Result<()> {
         "openapi-typescript",
         document,
         "--output",
-        "src/lib/schema.d.ts",
+        "src/lib/servers/schema.d.ts",
     ]))
 }
 

@@ -2,10 +2,16 @@
 
 import { readFileSync } from 'node:fs';
 
-import { Problem, type Server, type ServerList, type RoomInfo, type Status } from '../lib/api';
-import type { Clock } from '../lib/clock';
-import type { Device } from '../lib/participant';
-import { Statuses } from '../lib/statuses';
+import {
+  Problem,
+  type Server,
+  type ServerList,
+  type RoomInfo,
+  type Status,
+} from '../lib/servers/api';
+import type { Clock } from '../lib/page/clock';
+import type { Device } from '../lib/rooms/part/participant';
+import { Statuses } from '../lib/rooms/seen/statuses';
 import { initSync } from '../wasm/ostrakon_wasm';
 
 /** Loads the cryptography, as it was built for the browser. */

@@ -1,9 +1,9 @@
 // A committee that is asked for numbers, as the page sees it.
 
 import { t } from '../../messages/ask';
-import type { Clock } from '../../lib/clock';
-import { AskedCommittee, type DeviceKey } from '../../lib/cryptography';
-import { patiently } from '../../lib/patience';
+import type { Clock } from '../../lib/page/clock';
+import { AskedCommittee, type DeviceKey } from '../../lib/page/cryptography';
+import { patiently } from '../../lib/servers/patience';
 import {
   Malformed,
   count,
@@ -15,8 +15,8 @@ import {
   text,
   type Of,
   type Shape,
-} from '../../lib/shape';
-import { Told } from '../../lib/told';
+} from '../../lib/servers/shape';
+import { Told } from '../../lib/servers/told';
 import { Committee, find, signed, type Found } from './committee';
 
 export {

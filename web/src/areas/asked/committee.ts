@@ -2,11 +2,11 @@
 // signed by all of them, or named by the link.
 
 import { t } from '../../messages/ask';
-import type { Filled } from '../../lib/address';
-import { HttpServer, Problem } from '../../lib/api';
-import { secureRandom, type Clock } from '../../lib/clock';
-import { DeviceKey, announcementOf } from '../../lib/cryptography';
-import { isPassing, patiently } from '../../lib/patience';
+import type { Filled } from '../../lib/servers/address';
+import { HttpServer, Problem } from '../../lib/servers/api';
+import { secureRandom, type Clock } from '../../lib/page/clock';
+import { DeviceKey, announcementOf } from '../../lib/page/cryptography';
+import { isPassing, patiently } from '../../lib/servers/patience';
 import {
   Malformed,
   count,
@@ -18,8 +18,8 @@ import {
   record,
   text,
   type Of,
-} from '../../lib/shape';
-import { Told } from '../../lib/told';
+} from '../../lib/servers/shape';
+import { Told } from '../../lib/servers/told';
 
 const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
 

@@ -1,8 +1,8 @@
 // What a link leads to: a question for numbers, or a graph.
 
 import { t } from '../../messages/ask';
-import { jobOf } from '../../lib/cryptography';
-import { Told } from '../../lib/told';
+import { jobOf } from '../../lib/page/cryptography';
+import { Told } from '../../lib/servers/told';
 import { AskedAboutGraph, type GraphQuestion } from '../graph/asking';
 import { Asked, type Question } from './asking';
 import { find, firstShown } from './committee';

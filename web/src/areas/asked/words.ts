@@ -1,6 +1,6 @@
 // What comes out, in words.
 
-import { optional, record, list, count, text } from '../../lib/shape';
+import { optional, record, list, count, text } from '../../lib/servers/shape';
 import { t } from '../../messages/ask';
 
 const named = record({

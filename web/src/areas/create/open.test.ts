@@ -2,12 +2,12 @@
 
 import { beforeAll, expect, test } from 'vitest';
 
-import { Problem } from '../../lib/api';
-import { DeviceKey, HostLog, roomId } from '../../lib/cryptography';
-import { WrongServers, type Deployment, type Pin } from '../../lib/deployment';
-import { hostedRooms, isToModerate } from '../../lib/hosted';
-import type { NewRoom } from '../../lib/hosting';
-import { LogBook } from '../../lib/hostlog';
+import { Problem } from '../../lib/servers/api';
+import { DeviceKey, HostLog, roomId } from '../../lib/page/cryptography';
+import { WrongServers, type Deployment, type Pin } from '../../lib/servers/deployment';
+import { hostedRooms, isToModerate } from '../../lib/hosts/hosted';
+import type { NewRoom } from '../../lib/hosts/hosting';
+import { LogBook } from '../../lib/hosts/hostlog';
 import { memory } from '../../test/memory';
 import { loadForTest } from '../../test/world';
 import { Altered, Asking, settle, type Around } from './open';

@@ -1,15 +1,15 @@
 // Opens a room, checks that it is the one that was asked for, and says in it what its host wants to
 // be so from the beginning.
 
-import { Actor } from '../../lib/acting';
-import { Problem } from '../../lib/api';
-import { systemClock, type Clock } from '../../lib/clock';
-import { DeviceKey, HostLog, loadCryptography, serversDigest } from '../../lib/cryptography';
-import { connect, type Deployment, type Pin } from '../../lib/deployment';
-import { forget, remember, type Storage } from '../../lib/hosted';
-import { HostingServer, type NewRoom } from '../../lib/hosting';
-import { reasonOf, type Reason } from '../../lib/reason';
-import { Told } from '../../lib/told';
+import { Actor } from '../../lib/hosts/acting';
+import { Problem } from '../../lib/servers/api';
+import { systemClock, type Clock } from '../../lib/page/clock';
+import { DeviceKey, HostLog, loadCryptography, serversDigest } from '../../lib/page/cryptography';
+import { connect, type Deployment, type Pin } from '../../lib/servers/deployment';
+import { forget, remember, type Storage } from '../../lib/hosts/hosted';
+import { HostingServer, type NewRoom } from '../../lib/hosts/hosting';
+import { reasonOf, type Reason } from '../../lib/servers/reason';
+import { Told } from '../../lib/servers/told';
 import { t } from '../../messages/create';
 import { isAsAsked, newRoom, type Settings } from './settings';
 

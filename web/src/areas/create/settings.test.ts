@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Policy } from '../../lib/hosting';
+import type { Policy } from '../../lib/hosts/hosting';
 import {
   KIND_NAMES,
   isAsAsked,

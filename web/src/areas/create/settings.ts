@@ -1,7 +1,7 @@
 // What a host decides about a room, and what the servers allow.
 
-import { roomFor } from '../../lib/crowd';
-import type { NewRoom, Policy, Range } from '../../lib/hosting';
+import { roomFor } from '../../lib/rooms/seen/crowd';
+import type { NewRoom, Policy, Range } from '../../lib/hosts/hosting';
 
 /** What a room is opened for: decides about everything that is not changed by hand. */
 export type Kind = 'lecture' | 'team' | 'vote';

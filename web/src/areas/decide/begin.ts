@@ -1,9 +1,9 @@
 // Makes a decision: the operators' layers, the first record, and the invitations, which stay on
 // this device until they are handed out.
 
-import { Account } from '../../lib/account';
-import { decisionLink, joinLink } from '../../lib/addresses';
-import { Problem } from '../../lib/api';
+import { Account } from '../../lib/decisions/account';
+import { decisionLink, joinLink } from '../../lib/page/addresses';
+import { Problem } from '../../lib/servers/api';
 import {
   Deployment,
   DeviceKey,
@@ -12,15 +12,15 @@ import {
   decisionId,
   draftBytes,
   serversDigest,
-} from '../../lib/cryptography';
-import { DecisionServer } from '../../lib/decisions';
-import { operatorsOf } from '../../lib/deployment';
-import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/draft';
-import type { Guest } from '../../lib/guests';
+} from '../../lib/page/cryptography';
+import { DecisionServer } from '../../lib/decisions/decisions';
+import { operatorsOf } from '../../lib/servers/deployment';
+import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
+import type { Guest } from '../../lib/decisions/asking/guests';
 import { atAny, fresh } from '../join/joining.svelte';
-import { refill } from '../../lib/onetime';
-import { normalised } from '../../lib/text';
-import { Told } from '../../lib/told';
+import { refill } from '../../lib/decisions/onetime';
+import { normalised } from '../../lib/page/text';
+import { Told } from '../../lib/servers/told';
 import { t } from '../../messages/decide';
 import type { Plan } from '../join/plan';
 

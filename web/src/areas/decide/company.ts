@@ -1,8 +1,8 @@
 // Whom a creator asks: itself, people it knows, and a list.
 
-import type { Acquaintance } from '../../lib/account';
-import { guestsIn, type Guest } from '../../lib/guests';
-import { normalised } from '../../lib/text';
+import type { Acquaintance } from '../../lib/decisions/account';
+import { guestsIn, type Guest } from '../../lib/decisions/asking/guests';
+import { normalised } from '../../lib/page/text';
 
 /** How people who are not known come in: by one link for all, or each by their own. */
 export type Way = 'link' | 'list';

@@ -3,8 +3,8 @@
 import { render } from 'svelte/server';
 import { expect, test } from 'vitest';
 
-import type { Outcome, View } from '../../lib/decision';
-import type { Doubt } from '../../lib/doubt';
+import type { Outcome, View } from '../../lib/decisions/decision';
+import type { Doubt } from '../../lib/servers/doubt';
 import OpenDecision from './OpenDecision.svelte';
 
 const view: View = {

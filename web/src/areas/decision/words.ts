@@ -1,6 +1,6 @@
 // Sentences about a ballot.
 
-import { spanOf, ruleName, type Ballot, type Meaning } from '../../lib/decision';
+import { spanOf, ruleName, type Ballot, type Meaning } from '../../lib/decisions/decision';
 import { t } from '../../messages/decision';
 
 /** What a ballot is about: a date in the reader's own words and zone. */

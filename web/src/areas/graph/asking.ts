@@ -1,7 +1,7 @@
 // A graph that a committee was asked about, as the page sees it.
 
 import { t } from '../../messages/ask';
-import { AskedGraph, type DeviceKey } from '../../lib/cryptography';
+import { AskedGraph, type DeviceKey } from '../../lib/page/cryptography';
 import {
   Malformed,
   count,
@@ -13,8 +13,8 @@ import {
   text,
   type Of,
   type Shape,
-} from '../../lib/shape';
-import { Told } from '../../lib/told';
+} from '../../lib/servers/shape';
+import { Told } from '../../lib/servers/told';
 import { Committee, signed, type Found } from '../asked/committee';
 
 const questionShape = record({

@@ -1,19 +1,19 @@
 // A room as one of its hosts sees it and acts in it.
 
-import { Actor, type Deed } from '../../lib/acting';
-import { systemClock } from '../../lib/clock';
-import { DeviceKey } from '../../lib/cryptography';
-import type { Deployment, Pin } from '../../lib/deployment';
-import { isToModerate, remember, type Hosted } from '../../lib/hosted';
-import type { PollForm } from '../../lib/hostlog';
-import { HostingServer } from '../../lib/hosting';
-import { messagesOf } from '../../lib/moderation';
-import { epochOf } from '../../lib/polls';
-import { reasonOf, type Reason } from '../../lib/reason';
-import type { Statuses } from '../../lib/statuses';
-import { epochView, isClosed } from '../../lib/view';
-import { Told } from '../../lib/told';
-import { Viewing } from '../../lib/viewing.svelte';
+import { Actor, type Deed } from '../../lib/hosts/acting';
+import { systemClock } from '../../lib/page/clock';
+import { DeviceKey } from '../../lib/page/cryptography';
+import type { Deployment, Pin } from '../../lib/servers/deployment';
+import { isToModerate, remember, type Hosted } from '../../lib/hosts/hosted';
+import type { PollForm } from '../../lib/hosts/hostlog';
+import { HostingServer } from '../../lib/hosts/hosting';
+import { messagesOf } from '../../lib/hosts/wall/moderation';
+import { epochOf } from '../../lib/hosts/wall/polls';
+import { reasonOf, type Reason } from '../../lib/servers/reason';
+import type { Statuses } from '../../lib/rooms/seen/statuses';
+import { epochView, isClosed } from '../../lib/rooms/seen/view';
+import { Told } from '../../lib/servers/told';
+import { Viewing } from '../../lib/rooms/seen/viewing.svelte';
 import { t } from '../../messages/host';
 import { Draft } from './draft.svelte';
 

@@ -3,9 +3,9 @@
 
 import { createContext } from 'svelte';
 
-import type { PollForm } from '../../lib/hostlog';
-import { kindOf, optionsOf, type Kind } from '../../lib/polls';
-import { fileOf, type Prepared } from '../../lib/prepared';
+import type { PollForm } from '../../lib/hosts/hostlog';
+import { kindOf, optionsOf, type Kind } from '../../lib/hosts/wall/polls';
+import { fileOf, type Prepared } from '../../lib/hosts/prepared';
 
 export const KINDS = [
   'one',

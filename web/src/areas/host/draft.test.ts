@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Prepared } from '../../lib/prepared';
+import type { Prepared } from '../../lib/hosts/prepared';
 import { Draft, placeOf } from './draft.svelte';
 
 const vote: Prepared = {

@@ -2,18 +2,18 @@
 // shows is believed unless whoever it names has signed it.
 
 import { t } from './messages';
-import { Account, type Joining as Kept } from '../../lib/account';
-import { joinLink } from '../../lib/addresses';
-import { Problem, readServers } from '../../lib/api';
-import { systemClock, type Clock } from '../../lib/clock';
-import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/cryptography';
-import { DecisionServer } from '../../lib/decisions';
-import { WrongServers, operatorsOf } from '../../lib/deployment';
-import { refill } from '../../lib/onetime';
-import { patiently } from '../../lib/patience';
-import { reasonOf, type Reason } from '../../lib/reason';
-import { count, list, optional, record, text, type Of } from '../../lib/shape';
-import { Told } from '../../lib/told';
+import { Account, type Joining as Kept } from '../../lib/decisions/account';
+import { joinLink } from '../../lib/page/addresses';
+import { Problem, readServers } from '../../lib/servers/api';
+import { systemClock, type Clock } from '../../lib/page/clock';
+import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/page/cryptography';
+import { DecisionServer } from '../../lib/decisions/decisions';
+import { WrongServers, operatorsOf } from '../../lib/servers/deployment';
+import { refill } from '../../lib/decisions/onetime';
+import { patiently } from '../../lib/servers/patience';
+import { reasonOf, type Reason } from '../../lib/servers/reason';
+import { count, list, optional, record, text, type Of } from '../../lib/servers/shape';
+import { Told } from '../../lib/servers/told';
 
 const aboutShape = record({ question: text, creator: text, link: text, until: count });
 const askingShape = list(record({ name: text, account: text, time: count, digits: text }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Wish } from '../../lib/draft';
+import type { Wish } from '../../lib/decisions/asking/draft';
 import { areNamed } from '../decide/company';
 import { company, inTime, withAdmitted, withRefused } from './plan';
 

@@ -1,11 +1,11 @@
 // What a creator has planned, and whom it has taken in.
 
-import type { Acquaintance, Joining } from '../../lib/account';
-import type { Wish } from '../../lib/draft';
-import type { Guest } from '../../lib/guests';
-import type { Policy } from '../../lib/hosting';
+import type { Acquaintance, Joining } from '../../lib/decisions/account';
+import type { Wish } from '../../lib/decisions/asking/draft';
+import type { Guest } from '../../lib/decisions/asking/guests';
+import type { Policy } from '../../lib/hosts/hosting';
 import type { Asking } from './joining.svelte';
-import { normalised } from '../../lib/text';
+import { normalised } from '../../lib/page/text';
 import { calledBy, listed } from '../decide/company';
 
 /** As the form was filled in. It is kept in this browser only, which wrote it. */

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 
-import type { Status } from '../../lib/api';
-import type { Report } from '../../lib/statuses';
+import type { Status } from '../../lib/servers/api';
+import type { Report } from '../../lib/rooms/seen/statuses';
 import { World, settled } from '../../test/world';
 import { BACK, BEHIND, BoardOfRounds, lengthOf, overBy, type Reader } from './board';
 

@@ -1,9 +1,9 @@
 // Follows the board of a room for messages from near its end on, whole, whatever is on it.
 
-import { AGREEING, type Server } from '../../lib/api';
-import type { Messenger } from '../../lib/cryptography';
-import { Follower, type Alarm } from '../../lib/follower';
-import type { Report, Statuses } from '../../lib/statuses';
+import { AGREEING, type Server } from '../../lib/servers/api';
+import type { Messenger } from '../../lib/page/cryptography';
+import { Follower, type Alarm } from '../../lib/rooms/seen/follower';
+import type { Report, Statuses } from '../../lib/rooms/seen/statuses';
 import { CYCLE } from './client';
 
 /** The part of the client that reads. */

@@ -1,16 +1,16 @@
 // One room for messages as this device takes part in it: a row in every round, every board read,
 // and what its user says meanwhile.
 
-import { secureRandom, systemClock } from '../../lib/clock';
-import { roomPath } from '../../lib/addresses';
-import { DeviceKey, Issues, Messenger, loadCryptography } from '../../lib/cryptography';
-import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/deployment';
-import { Kept } from '../../lib/kept';
-import { StorageFull } from '../../lib/outbox';
-import { Participant, type Device, type Part } from '../../lib/participant';
-import { reasonOf, type Reason } from '../../lib/reason';
-import { Statuses, type Report } from '../../lib/statuses';
-import { unlist, visit } from '../../lib/visited';
+import { secureRandom, systemClock } from '../../lib/page/clock';
+import { roomPath } from '../../lib/page/addresses';
+import { DeviceKey, Issues, Messenger, loadCryptography } from '../../lib/page/cryptography';
+import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/servers/deployment';
+import { Kept } from '../../lib/rooms/known/kept';
+import { StorageFull } from '../../lib/rooms/part/outbox';
+import { Participant, type Device, type Part } from '../../lib/rooms/part/participant';
+import { reasonOf, type Reason } from '../../lib/servers/reason';
+import { Statuses, type Report } from '../../lib/rooms/seen/statuses';
+import { unlist, visit } from '../../lib/rooms/known/visited';
 import { BoardOfRounds } from './board';
 import { readEvents, readMessages, readView, type Event, type Message, type View } from './client';
 import { Keeping, lockOf } from './keeping';

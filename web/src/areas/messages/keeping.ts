@@ -6,7 +6,7 @@
 // the page has nothing that opens it. Who copies the whole browser has.
 
 import { t } from '../../messages/common';
-import { StorageFull } from '../../lib/outbox';
+import { StorageFull } from '../../lib/rooms/part/outbox';
 
 /** What is kept for a room. */
 interface Kept {

@@ -3,9 +3,9 @@
 // servers than may lie.
 
 import { t } from './messages';
-import { fromBase64, toBase64 } from '../../lib/api';
-import { secureRandom, type Clock } from '../../lib/clock';
-import { MixRoom, type MixVisitor } from '../../lib/cryptography';
+import { fromBase64, toBase64 } from '../../lib/servers/api';
+import { secureRandom, type Clock } from '../../lib/page/clock';
+import { MixRoom, type MixVisitor } from '../../lib/page/cryptography';
 import {
   Malformed,
   count,
@@ -16,8 +16,8 @@ import {
   record,
   text,
   type Of,
-} from '../../lib/shape';
-import { Told } from '../../lib/told';
+} from '../../lib/servers/shape';
+import { Told } from '../../lib/servers/told';
 
 const aboutShape = record({
   name: text,

@@ -3,9 +3,9 @@
 import { render } from 'svelte/server';
 import { expect, test } from 'vitest';
 
-import type { Answer, Ballot, Poll, Tally } from '../../lib/hostlog';
-import type { PollPhase } from '../../lib/polls';
-import type { Standing } from '../../lib/session.svelte';
+import type { Answer, Ballot, Poll, Tally } from '../../lib/hosts/hostlog';
+import type { PollPhase } from '../../lib/hosts/wall/polls';
+import type { Standing } from '../../lib/rooms/part/session.svelte';
 import PollCard from './PollCard.svelte';
 
 const poll: Poll = {

@@ -16,7 +16,7 @@ const SECONDS: u32 = 6;
 const PAYLOAD: u32 = 256;
 
 /// What the form makes of the number of people that are expected, as `roomFor` in
-/// `web/src/lib/crowd.ts` does: the minimum and the places.
+/// `web/src/lib/rooms/seen/crowd.ts` does: the minimum and the places.
 fn room_for(people: u32) -> (u32, u32) {
     let enough = (people * 6).div_ceil(10).clamp(3, 8);
     let mut capacity = 24;

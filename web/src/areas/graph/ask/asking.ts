@@ -1,9 +1,9 @@
 // What somebody asks of several people's connections, before it is signed.
 
-import { systemClock } from '../../../lib/clock';
-import { DeviceKey, askGraph } from '../../../lib/cryptography';
-import { patiently } from '../../../lib/patience';
-import { flag, opaque, record, text } from '../../../lib/shape';
+import { systemClock } from '../../../lib/page/clock';
+import { DeviceKey, askGraph } from '../../../lib/page/cryptography';
+import { patiently } from '../../../lib/servers/patience';
+import { flag, opaque, record, text } from '../../../lib/servers/shape';
 import { keepCreator, type Found } from '../../asked/committee';
 
 export type Program =

@@ -1,0 +1,95 @@
+// What a host asks of a server: to open a room, and to take down an action.
+
+import { at } from '../servers/address';
+import { HttpServer } from '../servers/api';
+import { count, list, oneOf, optional, record, text } from '../servers/shape';
+
+const rangeShape = optional(list(count));
+const policyShape = record({
+  session: text,
+  create: optional(oneOf('administrator', 'token', 'anyone')),
+  limits: optional(
+    record({
+      payload: rangeShape,
+      capacity: rangeShape,
+      seconds: rangeShape,
+      retention_days: optional(count),
+    }),
+  ),
+});
+const roomShape = record({ id: text });
+
+/** Least and most. */
+export type Range = readonly [number, number];
+
+/** Who may open rooms at a server, and of what sizes. */
+export interface Policy {
+  create: 'administrator' | 'token' | 'anyone';
+  limits: {
+    payload: Range;
+    capacity: Range;
+    seconds: Range;
+    /** Days for which texts are kept at most; `null` if they may stay. */
+    retention: number | null;
+  };
+}
+
+/** A room to be opened. */
+export interface NewRoom {
+  name: string;
+  purpose: string;
+  host: string;
+  admission: 'open' | 'members';
+  retention_days: number | null;
+  payload: number;
+  capacity: number;
+  seconds: number;
+  minimum: number;
+  people: number | null;
+  engine: 'ruffle' | 'clarion';
+  mode: 'fair' | 'robust';
+}
+
+/** Where actions are sent to and read from. */
+export interface ActionServer {
+  actions(id: string, from: number): Promise<unknown[]>;
+  /** Hands in a signed action (JSON). */
+  act(id: string, signed: string): Promise<void>;
+}
+
+function range(found: number[] | null | undefined, usual: Range): Range {
+  const [least, most] = found ?? [];
+  return least === undefined || most === undefined || least > most ? usual : [least, most];
+}
+
+export class HostingServer extends HttpServer implements ActionServer {
+  async policy(): Promise<Policy> {
+    const { create, limits } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
+    return {
+      create: create ?? 'administrator',
+      limits: {
+        payload: range(limits?.payload, [32, 4096]),
+        capacity: range(limits?.capacity, [3, 4096]),
+        seconds: range(limits?.seconds, [1, 604_800]),
+        retention: limits?.retention_days ?? null,
+      },
+    };
+  }
+
+  /** Opens a room and returns its name; `code` is what the server's policy asks for. */
+  async create(room: NewRoom, code: string): Promise<string> {
+    const authorization: Record<string, string> =
+      code === '' ? {} : { authorization: `Bearer ${code}` };
+    const headers = { 'content-type': 'application/json', ...authorization };
+    return roomShape(
+      JSON.parse(
+        await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }),
+      ),
+    ).id;
+  }
+
+  async act(id: string, signed: string): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    await this.ask(at('rooms/{id}/actions', { id }), { method: 'POST', headers, body: signed });
+  }
+}

@@ -1,0 +1,467 @@
+// One open room as this device takes part in it: what is its own, and what its user can do.
+
+import { t as common } from '../../../messages/common';
+import { Attention, browserSenses } from './attention';
+import { claimedBy, handIn } from './claiming';
+import { secureRandom, systemClock } from '../../page/clock';
+import { DeviceKey, claim } from '../../page/cryptography';
+import type { Deployment, Pin } from '../../servers/deployment';
+import { device } from './device';
+import type { Answer, Ballot } from '../../hosts/hostlog';
+import { Keepsake, lockOf } from './outbox';
+import { Participant, type Part } from './participant';
+import { repeated } from '../../hosts/wall/polls';
+import { reasonOf, type Reason } from '../../servers/reason';
+import type { Statuses } from '../seen/statuses';
+import { Told } from '../../servers/told';
+import { isClosed } from '../seen/view';
+import { Viewing } from '../seen/viewing.svelte';
+import { unlist, visit } from '../known/visited';
+import type { Reading } from '../seen/wall';
+
+/**
+ * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another
+ * tab of this browser takes part. `claiming`: this device takes its invitation; `failure` says why
+ * that has not succeeded yet. `outside`: no host has admitted this device's key, or one has
+ * dismissed it. `moved`: another device goes on with it. `resting`: nobody was there for a while.
+ */
+export type Standing =
+  | Part
+  | { at: 'reading' }
+  | { at: 'elsewhere' }
+  | { at: 'claiming'; failure: Reason | null }
+  | { at: 'outside' }
+  | { at: 'moved' }
+  | { at: 'resting' };
+
+/** The device's own message, until it is on the wall. */
+export interface OwnMessage {
+  text: string;
+  /** The epoch that it was put into; `null` while it waits for the next. */
+  epoch: number | null;
+}
+
+/** What last became of the own message. */
+export type News =
+  | { kind: 'published'; epoch: number; among: number; signers: number[]; erased: boolean }
+  | { kind: 'again'; epoch: number | null }
+  | null;
+
+/** Milliseconds before an invitation is claimed again. */
+const CLAIM_AGAIN = 4_000;
+
+const homeName = (room: string) => `ostrakon/home/${room}`;
+
+/** The server that this tab was present at before it was reloaded. */
+function homeBefore(room: string): number | undefined {
+  const kept = sessionStorage.getItem(homeName(room));
+  return kept === null ? undefined : Number(kept);
+}
+
+function rememberHome(room: string, home: number): void {
+  try {
+    sessionStorage.setItem(homeName(room), String(home));
+  } catch {
+    // After a reload another home does as well.
+  }
+}
+
+export class Session extends Viewing {
+  part = $state.raw<Standing>({ at: 'looking' });
+  own = $state.raw<OwnMessage | null>(null);
+  news = $state.raw<News>(null);
+  ballots = $state.raw<Ballot[]>([]);
+  /** This device's public key in the room. */
+  key = $state('');
+  /** Whether its user has decided to take part. */
+  joined = $state(false);
+  /** The least minimum that this device's user has agreed to; `null` before it takes part. */
+  agreed = $state<number | null>(null);
+  /** Whether a host has lowered the minimum below that: until the user agrees, nothing is said. */
+  readonly eased = $derived(this.agreed !== null && this.minimum < this.agreed);
+  /** Whether this device could write down what it keeps. While it cannot, nothing is handed in. */
+  keeping = $state(true);
+
+  /**
+   * The public key of the invitation that this device has not taken yet; empty if there is none.
+   */
+  private invitation = $state('');
+  /** This device's key, as it was kept before. */
+  private before = $state('');
+  /** How that invitation stands. */
+  readonly claimed = $derived(claimedBy(this.log, this.invitation, this.key || this.before));
+
+  private keepsake: Keepsake | null = null;
+  /** The minimum that its user saw when it joined. */
+  private shown: number | null = null;
+  /** Wakes what waits for the user's decision or for the host's. */
+  private changed: (() => void)[] = [];
+
+  constructor(
+    pin: Pin,
+    /** The secret of an invitation link. */
+    private readonly seed?: string,
+  ) {
+    super(pin);
+    this.joined = Keepsake.known(localStorage, pin.room) && seed === undefined;
+  }
+
+  /** The user takes part from now on. */
+  join(): void {
+    this.joined = true;
+    this.shown = this.minimum;
+    this.wake();
+  }
+
+  /** The user agrees to hide among as many as the host asks for now. */
+  agree(): void {
+    this.change(({ outbox }) => outbox.agree(this.minimum));
+  }
+
+  /** Leaves the room and forgets it. */
+  forget(): void {
+    this.close();
+    this.keepsake?.forget();
+    unlist(localStorage, this.pin.room);
+    sessionStorage.removeItem(homeName(this.pin.room));
+    this.joined = false;
+    void this.kept.forget(this.pin.room);
+  }
+
+  /** Stops here for good, so that another device can go on: returns what that one has to open. */
+  move(): string | null {
+    this.close();
+    return this.keepsake?.move() ?? null;
+  }
+
+  /**
+   * Goes on here with the key that another device gave up, in the file `text`. Throws what is wrong
+   * with it.
+   */
+  async bring(text: string): Promise<void> {
+    const bring = () => Keepsake.adopt(localStorage, this.pin.room, text);
+    const { keepsake } = this;
+    if (keepsake) {
+      // This tab holds the room's lock.
+      bring();
+      keepsake.release();
+      return this.close();
+    }
+    await navigator.locks.request(lockOf(this.pin.room), { ifAvailable: true }, (lock) => {
+      if (!lock) throw new Told(common.refusal.sameKey);
+      bring();
+    });
+    this.close();
+  }
+
+  protected override keeps(): boolean {
+    return this.joined;
+  }
+
+  /** Keeps `text` on this device until it is on the wall. */
+  say(text: string): void {
+    this.change(({ outbox }) => outbox.put(text));
+    this.news = null;
+  }
+
+  /** Gives the message back, which then is not said; `null` if that is too late. */
+  takeBack(): string | null {
+    let text: string | undefined;
+    try {
+      this.change(({ outbox }) => (text = outbox.takeBack()));
+    } catch {
+      // It has just been handed in; what is shown says so.
+    }
+    return text ?? null;
+  }
+
+  /** Keeps an answer for the poll's epoch; throws if that is too late. */
+  answer(poll: number, answer: Answer): void {
+    this.change(({ outbox }) => this.hostLog?.answer(outbox, BigInt(poll), JSON.stringify(answer)));
+  }
+
+  /** The answer to a poll that this device keeps. */
+  answerTo(poll: number): Answer | null {
+    void this.ballots;
+    const kept = this.keepsake && this.hostLog?.ownAnswer(this.keepsake.outbox, BigInt(poll));
+    return kept ? (JSON.parse(kept) as Answer) : null;
+  }
+
+  /** Answers a question that is asked again, since nothing came of it, as before. */
+  private repeatAnswers(): void {
+    const progress = this.progress(null);
+    for (const poll of this.log.polls) {
+      if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
+      const before = repeated(poll, this.log.polls, progress);
+      const missed = this.ballots.some(
+        (ballot) => ballot.poll === before?.number && ballot.state === 'missed',
+      );
+      const answer = before && missed && this.answerTo(before.number);
+      if (!answer) continue;
+      try {
+        this.answer(poll.number, answer);
+      } catch {
+        // It is too late; the page says so.
+      }
+    }
+  }
+
+  private change(act: (keepsake: Keepsake) => void): void {
+    if (!this.keepsake) return;
+    act(this.keepsake);
+    // What cannot be written down now stays on this page; nothing of it leaves before it is.
+    this.keepsake.trySave();
+    this.showOwn();
+  }
+
+  protected override async live(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const glance = Keepsake.glance(localStorage, this.pin.room);
+    this.before = glance?.key ?? '';
+    const seed = this.seed ?? glance?.invitation ?? undefined;
+    if (seed !== undefined && deployment.members)
+      this.invitation = DeviceKey.fromInvitation(seed).publicKey();
+    if (!this.joined) {
+      this.part = { at: 'reading' };
+      await this.lookOnUntil(deployment, statuses, signal, () => this.joined);
+    }
+    if (!signal.aborted) await this.inTurn(deployment, statuses, signal);
+  }
+
+  private async lookOnUntil(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+    met: () => boolean,
+  ): Promise<void> {
+    const over = new AbortController();
+    const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, over.signal]));
+    await this.until(met, signal);
+    over.abort();
+    await looking;
+  }
+
+  /**
+   * One tab of a browser takes part in a room, the others look on: so nothing is ever said in two
+   * ways.
+   */
+  private async inTurn(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const name = lockOf(this.pin.room);
+    const taken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+      if (lock) await this.takePart(deployment, statuses, signal);
+      return lock !== null;
+    });
+    if (taken || signal.aborted) return;
+    const turn = new AbortController();
+    this.part = { at: 'elsewhere' };
+    const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, turn.signal]));
+    await navigator.locks.request(name, { signal }, async () => {
+      turn.abort();
+      await looking;
+      await this.takePart(deployment, statuses, signal);
+    });
+  }
+
+  private async takePart(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const keepsake = Keepsake.open(
+      localStorage,
+      this.pin.room,
+      deployment.members ? this.seed : undefined,
+    );
+    this.keepsake = keepsake;
+    keepsake.watch = (kept) => (this.keeping = kept);
+    const asked = this.shown ?? deployment.minimum;
+    if (keepsake.outbox.agreed() === undefined || this.shown !== null) keepsake.outbox.agree(asked);
+    this.key = keepsake.key.publicKey();
+    if (keepsake.moved) {
+      this.part = { at: 'moved' };
+      return this.lookOn(deployment, statuses, signal);
+    }
+    this.showOwn();
+    const reader = {
+      outbox: keepsake.outbox,
+      save: () => void keepsake.trySave(),
+      again: (epoch: number) => {
+        if (this.own) this.news = { kind: 'again', epoch };
+        this.showOwn();
+        this.repeatAnswers();
+      },
+    };
+    visit(localStorage, { ...this.pin, name: deployment.name, at: systemClock.now() });
+    void this.kept.keepRoom(this.pin.room, {
+      servers: deployment.servers,
+      descriptor: JSON.parse(deployment.descriptor),
+    });
+    this.keepActions();
+    const wall = this.followWall(deployment, statuses, reader, signal);
+    const participant = this.participant(deployment, statuses, keepsake);
+    const part = async (until: AbortSignal) => {
+      // A room that is closed takes nothing more, and would be asked again and again.
+      while (!until.aborted && !isClosed(this.reports)) {
+        await this.admission(deployment, keepsake, until);
+        await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
+      }
+    };
+    const attention = new Attention(browserSenses, systemClock, signal);
+    const taking = deployment.closed
+      ? Promise.resolve()
+      : attention.during(signal, part, () => (this.part = { at: 'resting' }));
+    await Promise.all([wall, taking]);
+  }
+
+  private participant(deployment: Deployment, statuses: Statuses, keepsake: Keepsake): Participant {
+    this.part = { at: 'looking' };
+    return new Participant({
+      room: this.pin.room,
+      servers: this.servers(deployment),
+      statuses,
+      device: device(deployment, keepsake),
+      clock: systemClock,
+      random: secureRandom,
+      seconds: deployment.seconds,
+      before: homeBefore(this.pin.room),
+      moved: (part) => {
+        this.part = part;
+        if ('home' in part) rememberHome(this.pin.room, part.home);
+        this.showOwn();
+      },
+    });
+  }
+
+  /** Runs `part` until the host dismisses this device's key or `signal` aborts. */
+  private async whileAdmitted(
+    deployment: Deployment,
+    signal: AbortSignal,
+    part: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const running = part(until);
+    await Promise.race([
+      running,
+      this.until(() => !this.admitted(deployment) || isClosed(this.reports), until),
+    ]);
+    over.abort();
+    await running;
+  }
+
+  private admitted({ members }: Deployment): boolean {
+    return !members || (this.hostLog?.admits(this.key) ?? false);
+  }
+
+  /**
+   * Waits until this device's key may take part, and takes its invitation for it, where that is
+   * needed.
+   */
+  private async admission(
+    deployment: Deployment,
+    keepsake: Keepsake,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const admitted = () => this.admitted(deployment);
+    /** Whether it is known that no host has. */
+    const settled = () => this.informed || this.recalled || this.log.former.has(this.key);
+    let failure: Reason | null = null;
+    while (!signal.aborted && !admitted()) {
+      const again = new AbortController();
+      if (this.claimed === 'open' && keepsake.invitation !== null) {
+        this.part = { at: 'claiming', failure };
+        failure = await this.claim(deployment, keepsake.invitation);
+        this.part = { at: 'claiming', failure };
+        void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
+      } else this.part = { at: settled() ? 'outside' : 'looking' };
+      const before = [this.claimed, settled()];
+      const changed = () => this.claimed !== before[0] || settled() !== before[1];
+      await this.until(() => admitted() || changed(), AbortSignal.any([signal, again.signal]));
+    }
+    if (admitted() && keepsake.invitation !== null) keepsake.settle();
+  }
+
+  /**
+   * Claims the invitation for this device's key; returns why that did not succeed, or `null`. What
+   * counts is what the host log says.
+   */
+  private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
+    const key = this.keepsake?.key;
+    if (!key) return null;
+    const signed = claim(
+      deployment.servers,
+      this.pin.room,
+      DeviceKey.fromInvitation(invitation),
+      key,
+    );
+    try {
+      await handIn(this.servers(deployment), this.pin.room, signed);
+      return null;
+    } catch (error) {
+      return reasonOf(error, 'claim');
+    }
+  }
+
+  private until(met: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (signal.aborted || met()) resolve();
+        else this.changed.push(look);
+      };
+      signal.addEventListener('abort', look, { once: true });
+      look();
+    });
+  }
+
+  private wake(): void {
+    const waiting = this.changed;
+    this.changed = [];
+    for (const look of waiting) look();
+  }
+
+  protected override heard(): void {
+    this.wake();
+  }
+
+  protected override hosted(): void {
+    const withdrawn = this.log.polls.filter((poll) => poll.withdrawn);
+    this.change(({ outbox }) => withdrawn.forEach(({ number }) => outbox.withdraw(BigInt(number))));
+    this.repeatAnswers();
+    this.wake();
+  }
+
+  protected override took(reading: Reading): void {
+    super.took(reading);
+    const inside = this.own?.epoch;
+    const entry = reading.entries.find(({ epoch }) => epoch === inside);
+    if (reading.published && entry) {
+      this.news = {
+        kind: 'published',
+        epoch: entry.epoch,
+        among: entry.accepted,
+        signers: entry.signers,
+        erased: reading.erased,
+      };
+    } else if (reading.again) this.news = { kind: 'again', epoch: null };
+    this.showOwn();
+    this.repeatAnswers();
+  }
+
+  private showOwn(): void {
+    const outbox = this.keepsake?.outbox;
+    if (!outbox) return;
+    const text = outbox.message();
+    const epoch = outbox.undecided();
+    this.agreed = outbox.agreed() ?? null;
+    this.own =
+      text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
+    this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
+  }
+}

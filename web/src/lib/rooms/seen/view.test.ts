@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest';
+
+import { fromBase64, toBase64, type Status } from '../../servers/api';
+import { Malformed, count, list, optional, record, text } from '../../servers/shape';
+import { EMPTY_LOG, marksOf, type Marks } from '../../hosts/hostlog';
+import { bytesOf, lettersLeft, normalised } from '../../page/text';
+import type { Report } from './statuses';
+import {
+  epochView,
+  isClosed,
+  isOpenable,
+  mostPresent,
+  nextEpoch,
+  sections,
+  shownEntry,
+} from './view';
+import type { WallEntry } from './wall';
+
+function entry(epoch: number, ...messages: string[]): WallEntry {
+  return {
+    epoch,
+    accepted: 3,
+    signers: [0, 1],
+    messages,
+    indices: messages.map((_, index) => index),
+    erased: [],
+    ballots: 0,
+  };
+}
+
+test('the wall runs from the newest epoch to the oldest, and silence is told in one line', () => {
+  const found = sections([entry(1), entry(2), entry(3, 'a'), entry(5), entry(6, 'b', 'c')]);
+  expect(found).toEqual([
+    { kind: 'spoken', entry: entry(6, 'b', 'c') },
+    { kind: 'silent', from: 5, to: 5 },
+    { kind: 'spoken', entry: entry(3, 'a') },
+    { kind: 'silent', from: 1, to: 2 },
+  ]);
+});
+
+function report(change: Partial<Status> | null, reachable = true): Report {
+  const epoch = {
+    number: 4,
+    phase: 'collecting' as const,
+    closes_in_ms: 900,
+    assigned: 0,
+    submitted: 0,
+  };
+  const status = {
+    version: 1,
+    epoch,
+    mixing: [{ number: 3 }],
+    last: null,
+    present: [2, 3, 4],
+    places: [2, 3, 4],
+    board_length: 0,
+    actions: null,
+  };
+  return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
+}
+
+test('a room is closed when two servers say so', () => {
+  const closed = report({ epoch: null });
+  expect(isClosed([closed, report({}), report({})])).toBe(false);
+  expect(isClosed([closed, report(null, false), report({}, false)])).toBe(false);
+  expect(isClosed([closed, report(null), closed])).toBe(true);
+});
+
+test("the epoch is the home server's, or of any that answers", () => {
+  const away = report({}, false);
+  const ahead = report({ epoch: null });
+  expect(epochView([report({}), report({}), away], 0, 64)).toEqual({
+    number: 4,
+    waitsForStock: false,
+    sealsAt: 1,
+    mixing: [3],
+    present: 5,
+    missing: 0,
+  });
+  expect(epochView([away, report({}), report({})], 0, 64)?.present).toBe(7);
+  expect(epochView([ahead, away, away], 0, 64)).toBeNull();
+  expect(epochView([], undefined, 64)).toBeNull();
+});
+
+test('when an epoch is sealed is not one server’s word', () => {
+  const says = (sealsAt: number | null, number = 4) => ({
+    ...report({ epoch: { ...report({}).status!.epoch!, number } }),
+    sealsAt,
+  });
+  const at = (...reports: Report[]) => epochView(reports, 0, 64)?.sealsAt;
+  expect(at(says(1_000), says(9_000), says(9_100))).toBe(9_000);
+  expect(at(says(900_000), says(9_000), says(9_100))).toBe(9_100);
+  expect(at(says(9_000), says(1_000))).toBe(9_000);
+  expect(at(says(1_000), says(9_000), says(9_100, 3))).toBe(9_000);
+  expect(at(says(null), says(null))).toBeNull();
+});
+
+test('no server makes the crowd larger than the room takes', () => {
+  const boasts = report({ present: [2, 1_000_000, 4] });
+  const log = { ...EMPTY_LOG, members: ['a', 'b', 'c'] };
+  const present = (capacity: number, members: boolean) =>
+    epochView([report({}), boasts, report({})], 0, mostPresent({ capacity, members }, log))
+      ?.present;
+  expect([present(64, false), present(64, true), present(2, true)]).toEqual([64, 3, 2]);
+});
+
+test('answers of another form are refused', () => {
+  const shape = record({ n: count, names: list(text), more: optional(text) });
+  expect(shape({ n: 1, names: ['a'], extra: true })).toEqual({ n: 1, names: ['a'], more: null });
+  for (const wrong of [
+    null,
+    [],
+    { n: -1, names: [] },
+    { n: 2 ** 53, names: [] },
+    { n: 1, names: [1] },
+    { n: 1 },
+  ]) {
+    expect(() => shape(wrong)).toThrow(Malformed);
+  }
+});
+
+test('bytes survive their way through text', () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  expect(fromBase64(toBase64(bytes))).toEqual(bytes);
+  expect(toBase64(Uint8Array.of(251, 255))).toBe('-_8');
+});
+
+test('one way of writing each text', () => {
+  expect(normalised('  e\u0301\r\nx ')).toBe('é\nx');
+  expect(bytesOf('é')).toBe(2);
+});
+
+test('what is left is said in letters of the kind that is written', () => {
+  expect(lettersLeft('', 254)).toBe(230);
+  expect(lettersLeft('a'.repeat(20), 100)).toBe(100);
+  expect(lettersLeft('ж'.repeat(20), 100)).toBe(50);
+  expect(lettersLeft('🙂'.repeat(20), 30)).toBe(7);
+});
+
+test('what the host hides is counted, and what is erased is gone whatever else is noted', () => {
+  const none = {
+    hidden: false,
+    approved: false,
+    pinned: false,
+    answered: false,
+    erased: false,
+    group: null,
+  };
+  const marks: Marks[] = [
+    { ...none, epoch: 4, index: 1, hidden: true },
+    { ...none, epoch: 4, index: 3, pinned: true },
+    { ...none, epoch: 4, index: 5, erased: true, hidden: true },
+    { ...none, epoch: 5, index: 0, hidden: true },
+  ];
+  const four = { ...entry(4, 'a', 'b', 'c', 'd'), indices: [0, 1, 3, 5], erased: [4] };
+  const shown = shownEntry(four, marksOf({ ...EMPTY_LOG, marks }));
+  expect(shown.cards.map(({ text, marks }) => [text, marks?.pinned ?? false])).toEqual([
+    ['a', false],
+    ['c', true],
+  ]);
+  expect([shown.hidden, shown.erased]).toEqual([1, 2]);
+});
+
+test('what is said after the shard was handed in enters the epoch after', () => {
+  const view = {
+    number: 4,
+    waitsForStock: false,
+    sealsAt: 1_000,
+    mixing: [],
+    present: 3,
+    missing: 0,
+  };
+  expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({
+    number: 4,
+    sealsAt: 1_000,
+  });
+  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 4 }, 10)).toEqual({
+    number: 5,
+    sealsAt: 11_000,
+  });
+  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 3 }, 10)).toMatchObject({ number: 4 });
+  expect(nextEpoch(null, { at: 'looking' }, 10)).toBeNull();
+});
+
+test('a server cannot put a script where its address belongs', () => {
+  expect(isOpenable('https://a.example:7001')).toBe(true);
+  for (const origin of ['javascript:alert(1)', 'https://a.example/path', 'data:text/html,x', ''])
+    expect(isOpenable(origin)).toBe(false);
+});

@@ -1,0 +1,177 @@
+// What the page shows, worked out from what the servers say.
+
+import { AGREEING } from '../../servers/api';
+import { moreNeeded } from './crowd';
+import type { Deployment } from '../../servers/deployment';
+import { keyOf, type LogView, type Marks } from '../../hosts/hostlog';
+import type { TextOf } from '../../hosts/wall/polls';
+import type { Standing } from '../part/session.svelte';
+import { closingOf, type Report } from './statuses';
+import type { WallEntry } from './wall';
+
+export interface EpochView {
+  number: number;
+  waitsForStock: boolean;
+  sealsAt: number | null;
+  mixing: number[];
+  /** Participants at all servers that answer, as they say. */
+  present: number;
+  /** How many more have to come before anything is published. */
+  missing: number;
+}
+
+/**
+ * The epoch as the home server tells of it; before there is one, as any server does that answers.
+ * `most` can take part; `minimum` holds.
+ */
+export function epochView(
+  reports: Report[],
+  home: number | undefined,
+  most: number,
+  minimum = 0,
+): EpochView | null {
+  const answering = reports.filter((report) => report.reachable);
+  const preferred = home === undefined ? undefined : reports[home];
+  const report = preferred?.reachable ? preferred : answering[0];
+  const epoch = report?.status?.epoch;
+  if (!report?.status || !epoch) return null;
+  return {
+    number: epoch.number,
+    waitsForStock: epoch.phase === 'waiting-for-stock',
+    sealsAt: closingOf(reports, epoch.number),
+    mixing: report.status.mixing.map((mix) => mix.number),
+    present: presentNow(reports, most),
+    missing: moreNeeded(
+      reports.map(({ reachable, status }, party) =>
+        reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
+      ),
+      minimum,
+    ),
+  };
+}
+
+/**
+ * How many can take part: an epoch has so many places, and in a room of members nobody else gets
+ * one. `log`: once it is read.
+ */
+export function mostPresent(
+  { capacity, members }: Pick<Deployment, 'capacity' | 'members'>,
+  log: LogView | null,
+): number {
+  return members && log ? Math.min(capacity, log.members.length) : capacity;
+}
+
+/**
+ * Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes
+ * no further than what can be.
+ */
+export function presentNow(reports: Report[], most: number): number {
+  const said = reports.reduce(
+    (sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0),
+    0,
+  );
+  return Math.min(said, most);
+}
+
+/** The last published epoch of which something can be read. */
+export function newestSpoken(entries: WallEntry[]): WallEntry | undefined {
+  return entries.findLast((entry) => speaks(entry));
+}
+
+/** The epoch that a message sent now would enter, as far as that can be told. */
+export function nextEpoch(
+  view: EpochView | null,
+  part: Standing,
+  seconds: number,
+): Pick<EpochView, 'number' | 'sealsAt'> | null {
+  if (!view) return null;
+  if (part.at !== 'handed-in' || part.epoch !== view.number) return view;
+  return {
+    number: view.number + 1,
+    sealsAt: view.sealsAt === null ? null : view.sealsAt + seconds * 1000,
+  };
+}
+
+/** Whether a place that a server names can be opened in a browser. */
+export function isOpenable(origin: string): boolean {
+  return /^https?:\/\/[^/\s]+$/.test(origin);
+}
+
+/** Whether every server was asked and none answers. */
+export function isSilent(reports: Report[]): boolean {
+  return reports.length > 0 && reports.every(({ reachable }) => reachable === false);
+}
+
+/** Whether two servers say that the room takes nothing more: one of them is honest. */
+export function isClosed(reports: Report[]): boolean {
+  return (
+    reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null)
+      .length >= AGREEING
+  );
+}
+
+/** A part of the wall: an epoch in which somebody spoke, or a run of epochs in which nobody did. */
+export type Section =
+  { kind: 'spoken'; entry: WallEntry } | { kind: 'silent'; from: number; to: number };
+
+/** The wall from the newest epoch to the oldest. */
+export function sections(entries: WallEntry[]): Section[] {
+  const found: Section[] = [];
+  for (const entry of entries.toReversed()) {
+    const last = found.at(-1);
+    if (speaks(entry)) found.push({ kind: 'spoken', entry });
+    else if (last?.kind === 'silent') last.from = entry.epoch;
+    else found.push({ kind: 'silent', from: entry.epoch, to: entry.epoch });
+  }
+  return found;
+}
+
+function speaks({ messages, erased, ballots }: WallEntry): boolean {
+  return messages.length + erased.length + ballots > 0;
+}
+
+/** A message as it is shown, with what the hosts noted about it. */
+export interface Card {
+  epoch: number;
+  index: number;
+  text: string;
+  marks: Marks | undefined;
+}
+
+/** The texts of messages that are to be shown: neither hidden nor erased. */
+export function textsOf(
+  entries: WallEntry[],
+  marksOf: (epoch: number, index: number) => Marks | undefined,
+): TextOf {
+  const found = new Map(
+    entries.flatMap((entry) =>
+      shownEntry(entry, marksOf).cards.map((card) => [keyOf(card), card.text]),
+    ),
+  );
+  return (target) => found.get(keyOf(target)) ?? null;
+}
+
+/** What of an entry is shown, and how much of it is not. */
+export interface ShownEntry {
+  cards: Card[];
+  hidden: number;
+  erased: number;
+}
+
+export function shownEntry(
+  entry: WallEntry,
+  marksOf: (epoch: number, index: number) => Marks | undefined,
+): ShownEntry {
+  const { epoch, messages, indices } = entry;
+  const all = messages.map((text, at): Card => {
+    const index = indices[at] ?? at;
+    return { epoch, index, text, marks: marksOf(epoch, index) };
+  });
+  const gone = (card: Card) => card.marks?.erased ?? false;
+  const hidden = (card: Card) => !gone(card) && (card.marks?.hidden ?? false);
+  return {
+    cards: all.filter((card) => !gone(card) && !hidden(card)),
+    hidden: all.filter(hidden).length,
+    erased: entry.erased.length + all.filter(gone).length,
+  };
+}

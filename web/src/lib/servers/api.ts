@@ -1,0 +1,273 @@
+// The public HTTP interface of one server.
+
+import { t } from '../../messages/common';
+import { at, type Answer, type Filled, type PartOf } from './address';
+import { Told } from './told';
+import {
+  Malformed,
+  count,
+  flag,
+  list,
+  oneOf,
+  opaque,
+  optional,
+  record,
+  text,
+  type Of,
+} from './shape';
+
+const serversShape = record({
+  you: count,
+  session: text,
+  servers: list(record({ party: count, name: text, url: text, key: text })),
+});
+
+const roomShape = record({
+  descriptor: opaque,
+  state: oneOf('open', 'closed'),
+});
+
+const statusShape = record({
+  version: count,
+  epoch: optional(
+    record({
+      number: count,
+      phase: oneOf('collecting', 'waiting-for-stock'),
+      closes_in_ms: optional(count),
+      assigned: count,
+      submitted: count,
+    }),
+  ),
+  mixing: list(record({ number: count })),
+  last: optional(record({ number: count, outcome: text, detail: text })),
+  present: list(count),
+  places: list(count),
+  board_length: count,
+  actions: optional(count),
+});
+
+const issueShape = record({ issue: text });
+const presenceShape = record({ home: flag });
+const acceptedShape = record({ accepted: flag });
+const boardShape = record({ entries: list(opaque) });
+const actionsShape = record({ actions: list(opaque) });
+const codeShape = record({ room: text, servers: text });
+
+/**
+ * The servers of a deployment, as one of them lists them; `raw` is the answer as it was received.
+ */
+export type ServerList = Of<typeof serversShape> & { raw: string };
+export type RoomInfo = Of<typeof roomShape>;
+export type Status = Of<typeof statusShape>;
+
+/** The servers' document promises all that is read here. */
+export type Promised = [
+  PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
+  PartOf<Answer<'RoomInfo'>, RoomInfo>,
+  PartOf<Answer<'Status'>, Status>,
+  PartOf<Answer<'Issue'>, Of<typeof issueShape>>,
+  PartOf<Answer<'PresenceAnswer'>, Of<typeof presenceShape>>,
+  PartOf<Answer<'Accepted'>, Of<typeof acceptedShape>>,
+  PartOf<Answer<'BoardPage'>, Of<typeof boardShape>>,
+  PartOf<Answer<'ActionsPage'>, Of<typeof actionsShape>>,
+  PartOf<Answer<'CodeInfo'>, Of<typeof codeShape>>,
+];
+
+/** A server's refusal (RFC 9457). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** Reads the list of servers as one of them gave it. */
+export function readServers(raw: string): ServerList {
+  return { ...serversShape(JSON.parse(raw)), raw };
+}
+
+/** What the page asks of a server. */
+export interface Server {
+  servers(): Promise<ServerList>;
+  room(id: string): Promise<RoomInfo>;
+  /** The room's status: at once, or as soon as it is newer than version `after`. */
+  status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
+  presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
+  /**
+   * What the server gives to the owner of a slot, closed; `request` is the owner's signed request,
+   * a query.
+   */
+  issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
+  submit(
+    id: string,
+    epoch: number,
+    submission: { key: string; slot: number; body: Uint8Array },
+  ): Promise<void>;
+  board(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
+  /** What the room's hosts did, from action number `from` on. */
+  actions(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
+  /** Hands in the claim of an invitation (JSON). */
+  claim(id: string, claim: string): Promise<void>;
+  /** The room with a short code, and the digest of the servers, as this server names them. */
+  code(code: string): Promise<{ room: string; servers: string }>;
+}
+
+/** So many servers say what is believed though no signature proves it: one of two is honest. */
+export const AGREEING = 2;
+
+/** Seconds that a server may take to say that nothing has changed. */
+const WAIT = 20;
+/**
+ * Milliseconds after which an answer is given up; and one that is short, and that everything else
+ * waits for.
+ */
+const PATIENCE = 15_000;
+const SOON = 10_000;
+/**
+ * Bytes of an answer that are read at most: of most answers, and of a page of a board, which may
+ * hold one large epoch.
+ */
+const MOST = 32 << 20;
+const MOST_BOARD = 160 << 20;
+
+/** A server at an origin. */
+export class HttpServer implements Server {
+  constructor(private readonly origin: string) {}
+
+  async servers(): Promise<ServerList> {
+    return readServers(await this.ask(at('servers', {}), {}, SOON));
+  }
+
+  async room(id: string): Promise<RoomInfo> {
+    return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }), {}, SOON)));
+  }
+
+  async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
+    const path = at(
+      'rooms/{id}/status',
+      { id },
+      after === null ? '' : `after=${after}&wait=${WAIT}`,
+    );
+    return statusShape(
+      JSON.parse(await this.ask(path, { signal }, after === null ? SOON : PATIENCE + WAIT * 1000)),
+    );
+  }
+
+  async presence(
+    id: string,
+    presence: { key: string; time: number; signature: string },
+  ): Promise<void> {
+    presenceShape(JSON.parse(await this.post(at('rooms/{id}/presence', { id }), presence)));
+  }
+
+  async issue(id: string, epoch: number, request: string): Promise<Uint8Array> {
+    const path = at('rooms/{id}/epochs/{number}/issue', { id, number: epoch }, request);
+    const { issue } = issueShape(JSON.parse(await this.ask(path)));
+    return fromBase64(issue);
+  }
+
+  async submit(
+    id: string,
+    epoch: number,
+    submission: { key: string; slot: number; body: Uint8Array },
+  ): Promise<void> {
+    const body = toBase64(submission.body);
+    const path = at('rooms/{id}/epochs/{number}/submission', { id, number: epoch });
+    acceptedShape(JSON.parse(await this.post(path, { ...submission, body })));
+  }
+
+  async board(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
+    const path = at('rooms/{id}/board', { id }, `from=${from}&wait=0`);
+    return boardShape(JSON.parse(await this.ask(path, { signal }, PATIENCE, MOST_BOARD))).entries;
+  }
+
+  async actions(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
+    const path = at('rooms/{id}/actions', { id }, `from=${from}&wait=0`);
+    return actionsShape(JSON.parse(await this.ask(path, { signal }))).actions;
+  }
+
+  async claim(id: string, claim: string): Promise<void> {
+    acceptedShape(JSON.parse(await this.post(at('rooms/{id}/claims', { id }), JSON.parse(claim))));
+  }
+
+  async code(code: string): Promise<{ room: string; servers: string }> {
+    return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
+  }
+
+  private post(path: Filled, body: unknown): Promise<string> {
+    return this.ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  protected async ask(
+    path: Filled,
+    init: RequestInit = {},
+    patience = PATIENCE,
+    most = MOST,
+  ): Promise<string> {
+    const limit = AbortSignal.timeout(patience);
+    const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
+    const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
+    const [response, answer] = await whole(`${this.origin}${path}`, options, most);
+    if (!response.ok) throw new Problem(response.status, detailOf(answer));
+    return answer;
+  }
+}
+
+/**
+ * An answer with all of its text. Browsers word a failure each in their own way, and in English.
+ */
+async function whole(
+  address: string,
+  options: RequestInit,
+  most: number,
+): Promise<[Response, string]> {
+  try {
+    const response = await fetch(address, options);
+    return [response, await textOf(response, most)];
+  } catch (error) {
+    throw error instanceof Malformed ? error : new Told(t.refusal.away);
+  }
+}
+
+/** Reads an answer as it comes, and gives it up as soon as it is longer than any answer may be. */
+async function textOf(response: Response, most: number): Promise<string> {
+  const reader = response.body?.getReader();
+  if (!reader) return '';
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > most) {
+      void reader.cancel();
+      throw new Malformed(`it has more than ${most} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function detailOf(answer: string): string {
+  try {
+    return record({ detail: text })(JSON.parse(answer)).detail;
+  } catch {
+    return 'the server refused without saying why';
+  }
+}
+
+/** base64url without padding. */
+export function toBase64(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+export function fromBase64(encoded: string): Uint8Array {
+  const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
