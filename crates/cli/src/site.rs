@@ -6,8 +6,9 @@
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use ostrakon_node::config::{Config, Create, ProcessSettings, Role, ServerConfig};
 
 use crate::client::Connection;
@@ -52,12 +53,25 @@ impl Ports {
     }
 }
 
+/// Where free ports are looked for: below those that systems give to outgoing connections, which
+/// could take one before its server does.
+const LOOKED_FOR: std::ops::Range<u16> = 20_000..32_000;
+
 /// Ports that nobody uses at the moment.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
+    /// How many were given out: whoever got some may not use them yet.
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let many = u32::from(LOOKED_FOR.end - LOOKED_FOR.start);
+    // Programs that start at the same time begin at different places.
+    let given = GIVEN.fetch_add(u32::try_from(count)?, Ordering::Relaxed);
+    let first = std::process::id().wrapping_mul(61).wrapping_add(given) % many;
+    let all = (0..many).map(|i| LOOKED_FOR.start + ((first + i) % many) as u16);
     // All are held until all are known, so that they differ.
-    let hold =
-        |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
-    let held = (0..count).map(hold).collect::<Result<Vec<_>>>()?;
+    let held: Vec<_> = all
+        .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok())
+        .take(count)
+        .collect();
+    ensure!(held.len() == count, "too few ports are free on 127.0.0.1: stop other servers first");
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 

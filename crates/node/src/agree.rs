@@ -10,8 +10,8 @@
 //!    *delivered*. Then *j* goes on to *n* + 1.
 //!
 //! If *i* signed two different announcements *n* for two honest servers, each of these has both
-//! headers: that is kept as evidence, and the log of *i* ends there. What is written down before it is said is said again
-//! after a restart, in the same words.
+//! headers: that is kept as evidence, and the log of *i* ends there. What is written down before it
+//! is said is said again after a restart, in the same words.
 //!
 //! **Bounds.** An author has at most [`WINDOW`] announcements to which an echo is missing; a server
 //! echoes *n* after it delivered *n* − 1. So nobody lags further than that, and [`KEPT`]

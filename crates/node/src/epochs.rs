@@ -5,9 +5,9 @@
 //! is none. It writes that down, tells the others ([`Verdict`]), and *settles* the epoch as soon as
 //! enough servers, itself included or not, say the same ([`tally`]): an entry with as many
 //! signatures as are believed is valid for everybody, so no server may go on without it; and no
-//! entry can come about once so many have refused that the others are too few. When all have spoken,
-//! the epoch is *finished*: nobody needs anything of it any more, since each wrote its conclusion
-//! down before it spoke.
+//! entry can come about once so many have refused that the others are too few. When all have
+//! spoken, the epoch is *finished*: nobody needs anything of it any more, since each wrote its
+//! conclusion down before it spoke.
 
 use ostrakon_broadcast::board::{Entry, Published, SALT, salt};
 use ostrakon_broadcast::engine::{Opened, Stopped};

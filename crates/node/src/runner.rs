@@ -207,8 +207,8 @@ struct Ballot {
     published: Option<Digest>,
 }
 
-/// Tells the others what was found, settles the epoch as soon as enough say the same, and finishes it
-/// when all have spoken.
+/// Tells the others what was found, settles the epoch as soon as enough say the same, and finishes
+/// it when all have spoken.
 async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settled: bool) {
     if !settled {
         set_phase(&core, epoch, Some(MixingPhase::Signing));

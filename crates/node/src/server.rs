@@ -177,7 +177,7 @@ pub(crate) async fn start(
     platform.spawn(Box::pin(async move {
         tokio::select! {
             biased;
-            result = starting.begin(roster, trusts, signing, provider) => if let Err(error) = result {
+            begun = starting.begin(roster, trusts, signing, provider) => if let Err(error) = begun {
                 tracing::error!(reason = %error, "the server cannot begin its work");
                 *starting.progress.lock().expect("no panic while held") = Progress::Failed(error);
             },

@@ -109,8 +109,8 @@ pub fn agreeing<F: Field>(
 }
 
 /// The polynomial of at most `degree` on which all values lie but at most half of those beyond
-/// `degree` + 1, if there is one. Where E vanishes at the places of what is wrong, E·f equals E·g of
-/// the values' own polynomial g, but for a multiple of what vanishes at all points: so E and E·f
+/// `degree` + 1, if there is one. Where E vanishes at the places of what is wrong, E·f equals E·g
+/// of the values' own polynomial g, but for a multiple of what vanishes at all points: so E and E·f
 /// are met on Euclid's way from these two, at the first remainder of so low a degree.
 fn gao<F: Field>(points: &[F], values: &[F], degree: usize) -> Option<Vec<F>> {
     let rows = coefficients(points);

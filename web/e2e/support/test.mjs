@@ -14,8 +14,8 @@ import { Deployment, start } from './deployment.mjs';
  * @typedef {object} Given
  * @property {typeof start} starts servers of the test's own, for what would disturb others; they
  * are stopped after it
- * @property {void} leaves nobody stays in the browser after a test; if it failed, what everybody saw
- * is said
+ * @property {void} leaves nobody stays in the browser after a test; if it failed, what everybody
+ * saw is said
  *
  * @typedef {object} Lasting
  * @property {Shared} shared

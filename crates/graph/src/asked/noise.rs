@@ -35,8 +35,8 @@ fn exp(x: f64) -> f64 {
     sum
 }
 
-/// The least δ with which so many coins hide a change by `shift`: Σ max(0, P(k) − e^ε·P(k − shift)),
-/// by exact summation.
+/// The least δ with which so many coins hide a change by `shift`: Σ max(0, P(k) − e^ε·P(k −
+/// shift)), by exact summation.
 fn delta(coins: u32, shift: usize, factor: f64) -> f64 {
     let half = (coins / 2) as usize;
     // Binomial coefficients over the one in the middle, downwards from there; both sides are alike.
@@ -72,9 +72,9 @@ fn coins(epsilon: u32, parts: u32, shift: usize, most: f64) -> u32 {
 }
 
 impl Noise {
-    /// Coins for each number that is shown. An edge changes the sum by one, or by two if it leads in
-    /// both directions; of degrees it moves one vertex, or two, and each takes one from a count and
-    /// adds one to another.
+    /// Coins for each number that is shown. An edge changes the sum by one, or by two if it leads
+    /// in both directions; of degrees it moves one vertex, or two, and each takes one from a count
+    /// and adds one to another.
     #[must_use]
     pub fn coins(&self, program: &Program, undirected: bool) -> u32 {
         let vertices = if undirected { 2 } else { 1 };

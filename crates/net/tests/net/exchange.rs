@@ -307,7 +307,7 @@ async fn peers_learn_of_each_other_and_of_their_clocks() {
     let (_site, all) = start_all(2).await;
     let ((m0, _), (m1, _)) = (&all[0], &all[1]);
     m0.introduce(b"zero".to_vec().into(), Arc::new(|| 1_000_000));
-    m1.introduce(vec![b'1'; 500].into(), Arc::new(|| 1_090_000));
+    m1.introduce(vec![b'1'; ostrakon_net::probe::MAX_ABOUT + 1].into(), Arc::new(|| 1_090_000));
     within(10, async {
         while m0.acquaintances()[&P1].clock_ahead.is_none()
             || m1.acquaintances()[&P0].clock_ahead.is_none()

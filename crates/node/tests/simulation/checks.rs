@@ -84,8 +84,8 @@ impl Boards {
     }
 
     /// Reads on at a server that says that it has so many entries: what it shows is signed by
-    /// enough and chained, the beginning of the longest board or the longest itself, never shorter than
-    /// before, and without a message twice.
+    /// enough and chained, the beginning of the longest board or the longest itself, never shorter
+    /// than before, and without a message twice.
     pub fn read(&mut self, room: RoomId, party: PartyId, length: u64) {
         let mut shown = self.shown.get(&(room, party)).copied().unwrap_or(0);
         assert!(shown as u64 <= length, "{party} forgot entries that it had shown");

@@ -1,7 +1,7 @@
-//! The whole service in a simulation that a seed decides: servers with real databases, two to seven of them, their
-//! participants, operators who make mistakes, lines that break, machines that die between two
-//! writes, and a server in hostile hands. Time, network and chance are virtual, so a run that fails
-//! is run again from its seed alone. `docs/simulation.md` says how.
+//! The whole service in a simulation that a seed decides: servers with real databases, two to seven
+//! of them, their participants, operators who make mistakes, lines that break, machines that die
+//! between two writes, and a server in hostile hands. Time, network and chance are virtual, so a
+//! run that fails is run again from its seed alone. `docs/simulation.md` says how.
 
 #[path = "../servers/engine.rs"]
 mod engine;

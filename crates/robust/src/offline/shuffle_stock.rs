@@ -459,7 +459,8 @@ mod tests {
     use ostrakon_party::PartyId;
 
     /// What a dealer deals beside its matrices: a seed of F_p² for each wire, both halves of it
-    /// random. With a half of zero an opened wire shows entries (`seed_in_base_field` of the proof).
+    /// random. With a half of zero an opened wire shows entries (`seed_in_base_field` of the
+    /// proof).
     #[test]
     fn dealt_seeds_are_of_the_extension() {
         let committee = Arc::new(Committee::new(&[0, 1, 2, 3].map(PartyId), 1).unwrap());

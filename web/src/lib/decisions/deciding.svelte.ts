@@ -359,8 +359,8 @@ export class Deciding {
   }
 
   /**
-   * Does something that ends with a record in the chain, in its turn; what goes wrong is said on the
-   * page. Returns `false` at once if that is asked for already.
+   * Does something that ends with a record in the chain, in its turn; what goes wrong is said on
+   * the page. Returns `false` at once if that is asked for already.
    */
   private act(
     doing: Doing,

@@ -1,8 +1,8 @@
 // The WASM module, loaded once.
 
 import { t } from '../../messages/common';
-import init from '../wasm/ostrakon_wasm';
-import module from '../wasm/ostrakon_wasm_bg.wasm?url';
+import init from '../../wasm/ostrakon_wasm';
+import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
 import { Told } from '../servers/told';
 
 let loading: Promise<unknown> | undefined;
@@ -62,4 +62,4 @@ export {
   tableRows,
   tidyCode,
   verifyDecisionArchive,
-} from '../wasm/ostrakon_wasm';
+} from '../../wasm/ostrakon_wasm';

@@ -4,8 +4,8 @@
 //! In every test participants are `ostrakon say` processes that know nothing of it, and in the end
 //! every message that was said is on the board once, on the same board everywhere.
 //!
-//! `OSTRAKON_NIGHTLY` goes through all victims, and more rounds; `OSTRAKON_SEED` repeats a run's choices, as far as
-//! time allows.
+//! `OSTRAKON_NIGHTLY` goes through all victims, and more rounds; `OSTRAKON_SEED` repeats a run's
+//! choices, as far as time allows.
 
 mod cut;
 mod decide;
