@@ -51,8 +51,8 @@ const STEPS: [Step; 22] = [
         picture::check()
     }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
-    step(Lane::Rust, "build", Budget::cold(90, 900), |_| build()),
-    step(Lane::Rust, "test", Budget::cold(480, 600), test),
+    step(Lane::Rust, "build", Budget::cold(90, 850), |_| build()),
+    step(Lane::Rust, "test", Budget::cold(330, 400), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| {
         shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     }),
@@ -67,13 +67,13 @@ const STEPS: [Step; 22] = [
     step(Lane::Rust, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
     step(Lane::Rust, "planted", Budget::cold(120, 300), |_| mutants::run_drawn()),
     step(Lane::Web, "web-install", Budget::cold(10, 90), |_| web::install()),
-    step(Lane::Web, "web-format", Budget::of(40), |_| {
+    step(Lane::Web, "web-format", Budget::of(60), |_| {
         shell::run(&mut web::npm(&["run", "format:check"]))
     }),
     step(Lane::Web, "wasm", Budget::cold(60, 300), |_| web::build_wasm()),
     step(Lane::Web, "web-schema", Budget::of(40), |_| web::build_schema()).after(&["build"]),
-    step(Lane::Web, "web-check", Budget::of(150), |_| shell::run(&mut web::npm(&["run", "check"]))),
-    step(Lane::Web, "web-test", Budget::of(90), |_| shell::run(&mut web::npm(&["run", "test"]))),
+    step(Lane::Web, "web-check", Budget::cold(20, 60), |_| shell::run(&mut web::npm(&["run", "check"]))),
+    step(Lane::Web, "web-test", Budget::of(30), |_| shell::run(&mut web::npm(&["run", "test"]))),
     step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
     step(Lane::Web, "e2e", Budget::of(360), browser_test).after(&["build"]),
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),

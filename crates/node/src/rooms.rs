@@ -433,9 +433,9 @@ impl World {
                 }
                 let trusts = self.trusts.clone();
                 self.change_room(room, |room| {
-                    room.next_epoch = epoch + 1;
                     let (members, trust) = (room.log.roster(), trusts.of(room.descriptor.engine));
                     let new = Collecting::new(*epoch, *batch, *at, *minimum, members, trust);
+                    room.next_epoch = epoch + 1;
                     room.collecting = Some(Collecting { opened: number, ..new });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
@@ -449,9 +449,7 @@ impl World {
             }
             Change::EpochDue { room, party, .. } => {
                 self.change_room(room, |room| {
-                    if let Some(collecting) = &mut room.collecting {
-                        collecting.due[*party] = Some(number);
-                    }
+                    room.collecting.iter_mut().for_each(|epoch| epoch.due[*party] = Some(number));
                 });
                 Vec::new()
             }
