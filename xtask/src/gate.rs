@@ -72,10 +72,10 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Web, "wasm", Budget::cold(60, 300), |_| web::build_wasm()),
     step(Lane::Web, "web-schema", Budget::of(40), |_| web::build_schema()).after(&["build"]),
-    step(Lane::Web, "web-check", Budget::cold(20, 60), |_| {
+    step(Lane::Web, "web-check", Budget::cold(60, 150), |_| {
         shell::run(&mut web::npm(&["run", "check"]))
     }),
-    step(Lane::Web, "web-test", Budget::of(30), |_| shell::run(&mut web::npm(&["run", "test"]))),
+    step(Lane::Web, "web-test", Budget::of(80), |_| shell::run(&mut web::npm(&["run", "test"]))),
     step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
     step(Lane::Web, "e2e", Budget::of(360), browser_test).after(&["build"]),
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
