@@ -30,8 +30,8 @@ fn in_the_clear(
     let mut degrees = vec![0u64; vertices as usize];
     edges.iter().for_each(|(from, _)| degrees[*from as usize] += 1);
     let inverse = |d: u64| {
-        let newton = |y: u64, _| (u128::from(y) * u128::from(2 * ONE - d * y) >> 30) as u64;
-        (0..digits + 6).fold(ONE >> digits, newton) * (damping * ONE / 1000) >> 30
+        let newton = |y: u64, _| ((u128::from(y) * u128::from(2 * ONE - d * y)) >> 30) as u64;
+        ((0..digits + 6).fold(ONE >> digits, newton) * (damping * ONE / 1000)) >> 30
     };
     let inverses: Vec<u64> = degrees.iter().map(|d| if *d > 0 { inverse(*d) } else { 0 }).collect();
     let share = ONE / u64::from(vertices);
@@ -39,9 +39,9 @@ fn in_the_clear(
     for _ in 0..hops {
         let mut next = vec![0; vertices as usize];
         for (from, to) in edges {
-            next[*to as usize] += ranks[*from as usize] * inverses[*from as usize] >> 30;
+            next[*to as usize] += (ranks[*from as usize] * inverses[*from as usize]) >> 30;
         }
-        let rest = (ONE - next.iter().sum::<u64>()) * share >> 30;
+        let rest = ((ONE - next.iter().sum::<u64>()) * share) >> 30;
         ranks = next.into_iter().map(|rank| rank + rest).collect();
     }
     ranks
