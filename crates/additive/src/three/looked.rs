@@ -17,7 +17,7 @@ use crate::client::{BOX, BOX_BYTES, Registration, box_about, commitment};
 
 /// What a server has found of a registration by itself: that it is its owner's for the occasion,
 /// and what the own box holds. That takes public-key operations, which need not wait until the
-/// servers agree: whoever looks at registrations as they come in gives what it found to [`agree`].
+/// servers agree: whoever looks at registrations as they come in gives what it found to `agree`.
 pub struct Looked {
     occasion: Digest,
     owner: VerifyingKey,

@@ -1,7 +1,7 @@
 //! Results: what is opened of the shared values, and to whom (`docs/spec/graph.md`, section 8).
 //!
 //! Only five things are ever opened: a value, whether a value is zero, a count that is large
-//! enough, what is hidden by noise ([`noisy`]), and any of these to one reader. Nothing that
+//! enough, what is hidden by noise (`noisy`), and any of these to one reader. Nothing that
 //! products went into is opened before they are verified, which the types see to.
 
 pub(crate) mod noisy;
