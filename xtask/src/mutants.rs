@@ -129,29 +129,6 @@ const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "a server publishes on its own word",
-        seeds: 20,
-        edits: &[
-            Edit {
-                file: "crates/node/src/epochs.rs",
-                from: "signatures.len() >= trusts::publish(trust))",
-                to: "!signatures.is_empty())",
-            },
-            Edit {
-                file: "crates/node/src/runner.rs",
-                from: "    while let Some((peer, verdict)) = others.next().await {
-        ballot.count(peer, verdict).await;
-        if ballot.settled",
-                to: "    if !ballot.settled {
-        ballot.settle().await;
-    }
-    while let Some((peer, verdict)) = others.next().await {
-        ballot.count(peer, verdict).await;
-        if ballot.settled",
-            },
-        ],
-    },
-    Mutant {
         name: "an epoch is closed that the others do not say is due, with what they give out",
         seeds: 200,
         edits: &[

@@ -155,6 +155,16 @@ pub(super) const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a server publishes on its own word",
+        package: "ostrakon-node",
+        test: "epochs::tests",
+        edits: &[Edit {
+            file: "crates/node/src/epochs.rs",
+            from: "signatures.len() >= trusts::publish(trust))",
+            to: "!signatures.is_empty())",
+        }],
+    },
+    Tested {
         name: "two servers publish, however many may be corrupt",
         package: "ostrakon-node",
         test: "every_count_for_every_trust_and_number_of_servers",
