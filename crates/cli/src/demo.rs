@@ -221,30 +221,33 @@ async fn broadcast(
     report(&room, &archive, seconds, options.json)
 }
 
-/// Lets everybody take part until every line is on the board.
+/// Lets everybody take part until every line is on the board. Whoever has spoken stays until then:
+/// a last one alone would be too few, and never published.
 async fn say_all(room: &Arc<Room>, lines: &[Vec<u8>], bar: &ProgressBar) -> Result<()> {
     let parties: Vec<PartyId> = room.parties().collect();
-    // Spread over the servers from the start, which people who come one by one do by themselves.
-    let home = |i: usize| Some(parties[i % parties.len()]);
-    let mut covers = JoinSet::new();
-    for i in lines.len()..FEWEST {
-        covers.spawn(Participant::new(room.clone(), None, home(i))?.take_part(|_| {}));
-    }
-    let mut speakers = JoinSet::new();
-    for (i, line) in lines.iter().enumerate() {
-        let bar = bar.clone();
-        let again = move |event| {
-            if let Event::Again(epoch) = event {
+    let (published, mut on_board) = tokio::sync::mpsc::unbounded_channel();
+    let mut everybody = JoinSet::new();
+    for i in 0..lines.len().max(FEWEST) {
+        // Spread over the servers from the start, which people who come one by one do by
+        // themselves.
+        let home = Some(parties[i % parties.len()]);
+        let participant = Participant::new(room.clone(), lines.get(i).cloned(), home)?.staying();
+        let (bar, published) = (bar.clone(), published.clone());
+        everybody.spawn(participant.take_part(move |event| match event {
+            Event::Again(epoch) => {
                 tracing::info!(epoch, "a message enters the next epoch");
                 bar.tick();
             }
-        };
-        speakers
-            .spawn(Participant::new(room.clone(), Some(line.clone()), home(i))?.take_part(again));
+            // Nobody listens once the last one is there.
+            Event::Published(_) => drop(published.send(())),
+            _ => {}
+        }));
     }
-    while let Some(published) = speakers.join_next().await {
-        published??;
-        bar.inc(1);
+    for _ in lines {
+        tokio::select! {
+            Some(()) = on_board.recv() => bar.inc(1),
+            Some(ended) = everybody.join_next() => drop(ended??),
+        }
     }
     Ok(())
 }

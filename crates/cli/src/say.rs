@@ -125,6 +125,7 @@ fn describe(event: Event) -> String {
         }
         Event::NoSlot(epoch) => format!("no slot in epoch {epoch}, trying another server"),
         Event::Again(epoch) => format!("epoch {epoch} ended without the message, sending it again"),
+        Event::Published(_) => "the message is on the board".into(),
     }
 }
 

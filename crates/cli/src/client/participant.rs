@@ -58,6 +58,8 @@ pub enum Event {
     NoSlot(u64),
     /// The epoch ended without the message, which enters the next one.
     Again(u64),
+    /// The message is on the board, and the participant stays.
+    Published(Published),
 }
 
 /// Where a message was published.
@@ -146,6 +148,8 @@ pub struct Participant {
     seen: usize,
     /// The minimum that a host has lowered below what the participant joined with.
     eased: Option<u32>,
+    /// Whether it goes on with covers once its message is on the board.
+    stays: bool,
     work: Work,
 }
 
@@ -182,6 +186,7 @@ impl Participant {
             failed: None,
             seen,
             eased: None,
+            stays: false,
             work,
         })
     }
@@ -212,6 +217,14 @@ impl Participant {
         Ok(participant)
     }
 
+    /// The same participant, which goes on with covers once its message is on the board: those who
+    /// have spoken are the crowd of those who have not.
+    #[must_use]
+    pub fn staying(mut self) -> Self {
+        self.stays = true;
+        self
+    }
+
     /// Of a member: sees to it that its key may take part ([`Member::admit`]).
     ///
     /// # Errors
@@ -223,7 +236,8 @@ impl Participant {
         }
     }
 
-    /// Takes part until the message is on the board; without a message, for ever.
+    /// Takes part until the message is on the board; without a message, or if it stays
+    /// ([`Participant::staying`]), for ever.
     ///
     /// # Errors
     /// If the room is closed.
@@ -235,8 +249,11 @@ impl Participant {
             entries.mark_unchanged();
             // Before the board is read, so that it holds what is over.
             let over = *ended.borrow_and_update();
-            if let Some(published) = self.learn(&mut report) {
-                return Ok(published);
+            while let Some(published) = self.learn(&mut report) {
+                if !self.stays {
+                    return Ok(published);
+                }
+                report(Event::Published(published));
             }
             self.make_room();
             if *closed.borrow_and_update()
