@@ -49,7 +49,7 @@ const MUTANTS: &[Mutant] = &[
         name: "announce before it is written down",
         seeds: 100,
         edits: &[Edit {
-            file: "crates/node/src/agree.rs",
+            file: "crates/node/src/ledger/agree.rs",
             from: "        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
         let effects = self.apply(number, &change, now);
         self.introduction.kept(self.me(), number);
@@ -67,7 +67,7 @@ const MUTANTS: &[Mutant] = &[
         name: "an announcement stands with one echo",
         seeds: 100,
         edits: &[Edit {
-            file: "crates/node/src/agree.rs",
+            file: "crates/node/src/ledger/agree.rs",
             from: "let receivers = core.party.peers().filter(|peer| *peer != author);",
             to: "let receivers = core.party.peers().filter(|peer| *peer != author).take(1);",
         }],
@@ -106,12 +106,12 @@ const MUTANTS: &[Mutant] = &[
         seeds: 20,
         edits: &[
             Edit {
-                file: "crates/node/src/rooms/batches.rs",
+                file: "crates/node/src/state/batches.rs",
                 from: "        !self.used && self.dropped.is_empty()",
                 to: "        self.dropped.is_empty()",
             },
             Edit {
-                file: "crates/node/src/rooms.rs",
+                file: "crates/node/src/state/mod.rs",
                 from: "        if info.used || !info.is_ready_by(after)",
                 to: "        if !info.is_ready_by(after)",
             },
@@ -124,7 +124,7 @@ const MUTANTS: &[Mutant] = &[
             file: "crates/node/src/recovery.rs",
             from: "    } else if let Some(body) = unfinished(row, core.me(), core.trusts.parties()) {",
             to: "    } else if row.state == BatchState::Planned {
-        core.dispatch(vec![crate::rooms::Effect::Prepare(row.number)]);
+        core.dispatch(vec![crate::state::Effect::Prepare(row.number)]);
     } else if let Some(body) = unfinished(row, core.me(), core.trusts.parties()) {",
         }],
     },
@@ -133,17 +133,17 @@ const MUTANTS: &[Mutant] = &[
         seeds: 200,
         edits: &[
             Edit {
-                file: "crates/node/src/rooms.rs",
+                file: "crates/node/src/state/mod.rs",
                 from: "said.is_some_and(|said| said < **known)",
                 to: "said.is_some_and(|said| said < **known) || true",
             },
             Edit {
-                file: "crates/node/src/rooms.rs",
+                file: "crates/node/src/state/mod.rs",
                 from: "epoch: *number, cut: after.to_vec() }",
                 to: "epoch: *number, cut: vec![u64::MAX >> 1; after.len()] }",
             },
             Edit {
-                file: "crates/node/src/scheduling.rs",
+                file: "crates/node/src/state/scheduling.rs",
                 from: "let agreed = collecting.due.iter().all(|(_, said)| said.is_some());",
                 to: "let agreed = is_due(collecting, room, now);",
             },
@@ -180,7 +180,7 @@ const MUTANTS: &[Mutant] = &[
         name: "what a host erases stays",
         seeds: 100,
         edits: &[Edit {
-            file: "crates/node/src/hosting.rs",
+            file: "crates/node/src/rooms/hosting.rs",
             from: "        Deed::Erase { target } => erasure::erase_epoch(&core, id, target.epoch).await,\n",
             to: "        Deed::Erase { .. } => {}\n",
         }],

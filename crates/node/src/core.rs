@@ -3,40 +3,33 @@
 use std::future::Future;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::{RoomId, Servers};
-use ostrakon_broadcast::{Engine, EngineKind, EpochId};
+use ostrakon_broadcast::{Engine, EngineKind};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
 use ostrakon_party::{ByParty, Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::agree::Logs;
-use crate::archive::mending::Damaged;
-use crate::archive::verified::Verified;
 use crate::config::Config;
-use crate::deciding::Bench;
-use crate::deciding::holding;
 use crate::disk::Disk;
-use crate::freshness::{Introduction, Standing};
-use crate::history::History;
-use crate::hosting::Desk;
 use crate::intake::Pending;
-use crate::mail::Mailer;
-use crate::material::Materials;
+use crate::memory::bench::Bench;
+use crate::memory::desk::Desk;
+use crate::memory::history::History;
+use crate::memory::introduction::{Introduction, Standing};
+use crate::memory::logs::Logs;
+use crate::memory::material::Materials;
+use crate::memory::presence::Presence;
+use crate::memory::verified::{Damaged, Verified};
+use crate::memory::watchers::Watchers;
+use crate::platform::mailer::Mailer;
 use crate::platform::{Links, Platform};
-use crate::presence::Presence;
 use crate::provider::Engines;
-use crate::rooms::{Effect, World};
-use crate::trusts::Trusts;
-use crate::watchers::Watchers;
-use crate::{decision_course, hosting, runner, stock};
-
-/// How long after the database could not be asked for a batch it is asked again.
-const LOAD_AGAIN: Duration = Duration::from_secs(1);
+use crate::provider::trusts::Trusts;
+use crate::state::{Effect, World};
 
 /// A running server.
 pub(crate) struct Core {
@@ -62,8 +55,8 @@ pub(crate) struct Core {
     /// Hands e-mail to the configured server.
     pub mailer: Option<Arc<Mailer>>,
     pub intake: mpsc::Sender<Pending>,
-    /// Numbers of batches to prepare.
-    pub to_prepare: mpsc::UnboundedSender<u64>,
+    /// What follows from changes, in their order.
+    pub effects: mpsc::UnboundedSender<Effect>,
     /// The world's version.
     pub changed: watch::Sender<u64>,
     /// Those who wait for a room.
@@ -161,36 +154,11 @@ impl Core {
         result
     }
 
-    /// Sets in motion what follows from a change.
-    pub fn dispatch(self: &Arc<Self>, effects: Vec<Effect>) {
+    /// Hands on what follows from a change, to whoever sets it in motion.
+    pub fn dispatch(&self, effects: Vec<Effect>) {
         for effect in effects {
-            let core = Arc::clone(self);
-            match effect {
-                // The receiver ends with the server.
-                Effect::Prepare(number) => drop(self.to_prepare.send(number)),
-                Effect::Retire(number) => stock::retire(self, number),
-                Effect::Discard(number) => {
-                    self.spawn(async move { stock::discard(&core, number).await })
-                }
-                Effect::Withdrawn(number, party) => {
-                    self.spawn(async move { stock::note_withdrawn(&core, number, party).await })
-                }
-                Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
-                Effect::Compute(epoch) => {
-                    self.spawn(async move { runner::compute(core, epoch).await })
-                }
-                Effect::TakeHeld(decision) => {
-                    self.spawn(holding::take_what_is_held(core, decision))
-                }
-                Effect::Lacking(decision, party) => self.spawn(async move {
-                    decision_course::note_lacking(&core, decision, party).await
-                }),
-                Effect::Erase(decision) => {
-                    self.spawn(async move { decision_course::erase(&core, decision).await })
-                }
-                Effect::Open(decision) => self.spawn(decision_course::open(core, decision)),
-                Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),
-            }
+            // The receiver ends with the server.
+            let _ = self.effects.send(effect);
         }
     }
 
@@ -250,49 +218,5 @@ impl Core {
     /// room.
     pub async fn wait_until_in(&self, room: &RoomId, condition: impl Fn(&World) -> bool) {
         self.watchers.wait(room, || condition(&self.world())).await;
-    }
-
-    /// Takes an epoch's batch into use.
-    async fn load(self: Arc<Self>, epoch: EpochId) {
-        let collecting = || {
-            let world = self.world();
-            let room = world.rooms.get(&epoch.room)?;
-            let collecting = room.collecting(epoch.number)?;
-            Some(room.context(epoch.number, collecting.batch, collecting.minimum))
-        };
-        let (context, loaded) = loop {
-            let Some(context) = collecting() else { return };
-            match self.load_batch(context.batch, context.form()).await {
-                Err(error) if error.may_pass() => {
-                    tracing::warn!(batch = context.batch, %error, "a batch cannot be read; trying again");
-                    self.platform.sleep(LOAD_AGAIN).await;
-                }
-                loaded => break (context, loaded),
-            }
-        };
-        match loaded {
-            Ok(batch) => {
-                // The epoch may have been sealed or voided meanwhile: nobody would ask for the
-                // batch any more, or let go of it.
-                let late = self.change(|world| {
-                    let room = world.rooms.get(&epoch.room);
-                    let collecting = room.and_then(|room| room.collecting(epoch.number));
-                    if collecting.is_none_or(|collecting| collecting.batch != context.batch) {
-                        return Some(batch);
-                    }
-                    self.materials.put(context.batch, batch);
-                    world.touch(&epoch.room);
-                    None
-                });
-                drop(late);
-            }
-            Err(error) => {
-                tracing::error!(batch = context.batch, %error, "a batch cannot be used");
-                let dropped = crate::announcement::Body::BatchDropped { number: context.batch };
-                if let Err(error) = self.announce(dropped).await {
-                    tracing::error!(%error, "the loss of a batch cannot be announced");
-                }
-            }
-        }
     }
 }

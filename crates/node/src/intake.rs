@@ -3,11 +3,9 @@
 //! A commit costs the same for one submission as for hundreds. What arrives while one commit is
 //! under way goes into the next. At most [`WAITING`] wait; who comes then is told to come again.
 
-use ostrakon_broadcast::room::RoomId;
 use ostrakon_store::{Intake, Taken};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::core::Core;
 use crate::disk::Disk;
 use crate::interface::ServiceError;
 
@@ -57,21 +55,6 @@ pub(crate) async fn run(
                     drop(reply.send(Err(ServiceError::Internal)));
                 }
             }
-        }
-    }
-}
-
-/// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from
-/// it.
-pub(crate) fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
-    let mut world = core.world();
-    for (intake, taken) in intakes.iter().zip(taken) {
-        if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken)
-            && let Some(room) = world.rooms.get_mut(&RoomId(*room))
-            && let Some(collecting) =
-                room.collecting.as_mut().filter(|collecting| collecting.number == *epoch)
-        {
-            collecting.submitted.insert(row.slot);
         }
     }
 }

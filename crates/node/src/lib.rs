@@ -1,76 +1,54 @@
 //! One server of a deployment: rooms, epochs, stock, the clock and the disk.
 //!
-//! [`Service`] is its public interface; the HTTP layer is a thin cover over it. Inside:
+//! [`Service`] is its public interface; the HTTP layer is a thin cover over it. Inside, from the
+//! bottom up; a module uses those above it in this list only, and `cargo xtask layers` checks it:
 //!
-//! * `rooms`, `scheduling`, `epochs`, `presence` are pure: what the state is, what an announcement
-//!   does to it, when to do what, how verdicts are counted. They know no disk, no network and no
-//!   clock.
-//! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a
-//!   restart.
-//! * `trusts` says how many servers must say a thing, and how many are waited for.
-//! * `freshness` keeps a server silent whose data are older than what it has said.
-//! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed
-//!   epochs.
-//! * `hosting` takes what hosts do, `erasure` erases what they or the clock ask for, `creation`
-//!   says who may create rooms.
-//! * `conductor` is the beat; `intake` writes what participants hand in; `requests` answers them.
-//! * `server` and `setup` start it all, on a [`platform`]: the clock, the threads, the links.
-//!
-//! What the engine does is its own: see [`EngineProvider`].
+//! * `config`, `encoding`, `provider`, [`interface`]: settings, engines and what they bear
+//!   ([`EngineProvider`]), requests and answers.
+//! * [`platform`] is the clock, the threads and the links; `disk` the store by way of it; `setup`
+//!   makes the servers' session at the first start.
+//! * `state` is what the servers agree on, and pure: what it is, what an announcement does to it,
+//!   when to do what, how verdicts are counted. It knows no disk, no network and no clock.
+//! * `memory` is what a server keeps in memory beside it; `intake` writes what participants hand
+//!   in; `core` is what all parts below share.
+//! * `ledger` makes the servers' announcements agree, and keeps a server silent whose data are
+//!   older than what it has said.
+//! * `boards` reads, mends and erases what is published; `rooms` answers hosts and participants;
+//!   `decisions` carries private decisions; `mixing` prepares batches and computes epochs.
+//! * `renewal` begins a new generation, `recovery` rebuilds everything after a restart.
+//! * `operator` is what operators see; `front` is a process that only serves participants.
+//! * `service` starts it all, and does what follows from changes of the state.
 
-mod agree;
-pub mod announcement;
-pub mod archive;
-pub mod audit;
-mod conductor;
+mod boards;
 pub mod config;
 mod core;
-pub mod creation;
-mod deciding;
-mod decision_course;
 mod decisions;
 mod disk;
-mod engines;
-mod epochs;
-mod erasure;
-pub mod evidence;
-mod freshness;
+mod encoding;
 mod front;
-pub mod history;
-mod hosting;
 mod intake;
 pub mod interface;
-mod journal;
-mod limits;
-pub mod mail;
-mod material;
-mod metrics;
+mod ledger;
+mod memory;
+mod mixing;
 pub mod operator;
 pub mod platform;
-mod presence;
-mod process;
 mod provider;
 mod recovery;
 pub mod renewal;
-mod requests;
 mod rooms;
-mod runner;
-mod scheduling;
-mod server;
 mod service;
 mod setup;
-mod sharing;
-mod stock;
-mod storage;
-mod watchers;
+mod state;
 
+pub use boards::archive;
 pub use config::Config;
-pub use engines::ThreeServers;
+pub use disk::audit;
 pub use interface::ServiceError;
-pub use platform::Platform;
-pub use provider::{EngineProvider, Engines, SetUp};
-pub use server::StartError;
+pub use ledger::evidence;
+pub use memory::{creations as creation, history};
+pub use platform::{Platform, StartError};
+pub use provider::trusts::Trusts;
+pub use provider::{EngineProvider, Engines, SetUp, ThreeServers};
 pub use service::{LONGEST_WAIT, Service};
-pub use trusts::Trusts;
-
-use provider::trusts;
+pub use state::announcement;

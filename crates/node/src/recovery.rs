@@ -12,16 +12,20 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::{ByParty, PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 
-use crate::announcement::Body;
 use crate::core::Core;
+use crate::decisions::course;
 use crate::disk::Disk;
-use crate::epochs::Conclusion;
-use crate::freshness::Progress;
 use crate::interface::MixingPhase;
-use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
-use crate::runner::{self, KEPT_VERDICTS};
-use crate::trusts::Trusts;
-use crate::{decision_course, hosting, renewal, scheduling, stock};
+use crate::memory::introduction::Progress;
+use crate::mixing::{runner, stock};
+use crate::provider::trusts::Trusts;
+use crate::renewal;
+use crate::rooms::hosting;
+use crate::state::announcement::Body;
+use crate::state::epochs::{Conclusion, KEPT_VERDICTS};
+use crate::state::{
+    BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World, scheduling,
+};
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
@@ -62,7 +66,7 @@ pub(crate) async fn world(
         room.head = head.unwrap_or(Digest([0; 32]));
         world.rooms.insert(RoomId(row.room), room);
     }
-    decision_course::restore(store, &mut world, first_batch).await?;
+    course::restore(store, &mut world, first_batch).await?;
     for row in store
         .batches(BATCHES_KEPT as u32)
         .await?
@@ -144,7 +148,7 @@ pub(crate) async fn load(core: &Arc<Core>) -> Result<(), Error> {
     for row in core.store.epochs(KEPT_VERDICTS as u32).await? {
         if row.state == EpochState::Collecting {
             let epoch = EpochId { room: RoomId(row.room), number: row.number };
-            core.dispatch(vec![crate::rooms::Effect::Load(epoch)]);
+            core.dispatch(vec![crate::state::Effect::Load(epoch)]);
         }
     }
     Ok(())
@@ -158,7 +162,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
         let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
         let conclusion = conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         match (row.state, conclusion) {
-            (EpochState::Sealed, None) => core.dispatch(vec![crate::rooms::Effect::Compute(epoch)]),
+            (EpochState::Sealed, None) => core.dispatch(vec![crate::state::Effect::Compute(epoch)]),
             (EpochState::Sealed | EpochState::Settled, Some(conclusion)) => {
                 let settled = row.state == EpochState::Settled;
                 core.spawn(runner::resume(Arc::clone(core), epoch, conclusion, settled));
@@ -172,7 +176,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     for row in core.store.batches(BATCHES_KEPT as u32).await? {
         take_up_batch(core, &row).await;
     }
-    decision_course::take_up(core).await
+    course::take_up(core).await
 }
 
 /// What is to be said of a batch at a start: its preparation may have been cut short, and the
@@ -250,7 +254,7 @@ mod tests {
     #[test]
     fn what_a_crash_left_of_a_batch_goes_at_the_next_start_and_nothing_that_is_needed() {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
-        let mut world = World::new(servers.clone(), crate::trusts::tests::three());
+        let mut world = World::new(servers.clone(), crate::provider::trusts::tests::three());
         let descriptor = RoomDescriptor::new("r");
         let id = descriptor.id();
         world.rooms.insert(id, Room::new(descriptor, PartyId(0), &servers));

@@ -14,7 +14,6 @@ use zeroize::Zeroizing;
 use crate::disk::Disk;
 use crate::platform::Platform;
 use crate::provider::{EngineProvider, SetUp};
-use crate::server::BeginError;
 
 const SEED: &str = "set-up.seed";
 const RESULT: &str = "set-up.result";
@@ -26,6 +25,30 @@ const DONE: Tag = Tag {
     step: Step(1),
     sequence: 0,
 };
+
+/// Why a server that has started does not begin its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BeginError {
+    /// The disk's or the database's failure.
+    #[error(transparent)]
+    Store(#[from] ostrakon_store::Error),
+    /// What somebody has to look at, in words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for BeginError {
+    fn from(reason: String) -> Self {
+        Self::Other(reason)
+    }
+}
+
+impl BeginError {
+    /// Whether the next start may do better, though nobody has looked at it.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(error) if error.may_pass())
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 struct Stored {

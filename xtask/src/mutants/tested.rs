@@ -159,7 +159,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-node",
         test: "epochs::tests",
         edits: &[Edit {
-            file: "crates/node/src/epochs.rs",
+            file: "crates/node/src/state/epochs.rs",
             from: "signatures.len() >= trusts::publish(trust))",
             to: "!signatures.is_empty())",
         }],
@@ -189,9 +189,9 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a batch is ready when one server holds it",
         package: "ostrakon-node",
-        test: "rooms::tests",
+        test: "state::tests",
         edits: &[Edit {
-            file: "crates/node/src/rooms/batches.rs",
+            file: "crates/node/src/state/batches.rs",
             from: "        self.said.iter().zip(after).all(heard)",
             to: "        self.said.iter().zip(after).any(heard)",
         }],
@@ -211,7 +211,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-node",
         test: "what_was_said_in_the_first_language_keeps_its_form",
         edits: &[Edit {
-            file: "crates/node/src/announcement.rs",
+            file: "crates/node/src/state/announcement.rs",
             from: "if read.after.len() == servers {",
             to: "if read.after.len() == servers || true {",
         }],
@@ -221,7 +221,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-node",
         test: "corrupt_servers_together_do_not_outrun_the_honest_ones",
         edits: &[Edit {
-            file: "crates/node/src/rooms/room.rs",
+            file: "crates/node/src/state/room.rs",
             from: "        let also_corrupt = self.trust.corrupt().saturating_sub(1);",
             to: "        let also_corrupt = 0;",
         }],

@@ -78,45 +78,6 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 }
 
 #[test]
-fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
-    let state = Some(ostrakon_crypto::Digest([255; 32]));
-    let most = Progress {
-        generation: u32::MAX,
-        state,
-        kept: vec![u64::MAX; 7],
-        delivered: vec![u64::MAX; 7],
-    };
-    let room = ostrakon_broadcast::RoomId([255; 16]);
-    let own = About {
-        certificate_expires: Some(u64::MAX),
-        progress: Some(most),
-        wants: Some(Want { room, position: u64::MAX, token: u64::MAX }),
-        ..About::of_this()
-    };
-    assert_eq!(About::read(&own.encode()), Some(own.clone()));
-    assert!(
-        own.encode().len() + LONGEST_VERSION - own.version.len() <= ostrakon_net::probe::MAX_ABOUT
-    );
-    for version in ["<b>", "1.0\u{202e}", "1 0", &"9".repeat(33)] {
-        let about = About { version: version.into(), ..About::default() };
-        assert_eq!(About::read(&wire::encode(&about)).is_some(), version == "<b>", "{version:?}");
-    }
-    assert_eq!(About::read(b"\xff\xff\xff"), None);
-    let later = [&own.encode()[..], b"what a later release says besides"].concat();
-    assert_eq!(About::read(&later), Some(own.clone()));
-    assert_eq!(own.language(), LANGUAGE);
-    for (version, language) in
-        [("0.1.0", 1), ("0.1.0+1", 1), ("1.2.3-rc.1+17", 17), ("0.1.0+x", 1), ("+", 1)]
-    {
-        assert_eq!(
-            About { version: version.into(), ..About::default() }.language(),
-            language,
-            "{version}"
-        );
-    }
-}
-
-#[test]
 fn the_disk_of_a_directory_is_known() {
     let directory = tempfile::tempdir().unwrap();
     let (free, total) = disk_space(directory.path()).unwrap();

@@ -10,11 +10,11 @@ use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{PartyId, PartySet, Trust};
 
 use super::state::{Dated, RoomState, State};
-use crate::trusts::{self, Trusts};
+use crate::provider::trusts::{self, Trusts};
 
 /// How far the next epochs of a room may differ: a server may have made so many announcements that
 /// another has not heard.
-const WINDOW: u64 = crate::agree::WINDOW as u64;
+const WINDOW: u64 = crate::memory::logs::WINDOW as u64;
 /// A room cannot have had more epochs.
 const MOST_EPOCHS: u64 = 1 << 40;
 

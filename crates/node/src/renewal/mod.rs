@@ -13,13 +13,14 @@ use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{EpochState, NewEntry, Renewed, RenewedRoom};
 
 use crate::config::{Config, ConfigError};
-use crate::disk::Disk;
+use crate::disk::{Disk, audit};
 use crate::interface::{LastEpoch, Outcome};
 use crate::platform::Platform;
 use crate::provider::EngineProvider;
-use crate::runner::KEPT_VERDICTS;
-use crate::trusts::Trusts;
-use crate::{audit, hosting, setup};
+use crate::provider::trusts::Trusts;
+use crate::rooms::hosting;
+use crate::setup;
+use crate::state::epochs::KEPT_VERDICTS;
 use merge::Merged;
 use state::{Source, State};
 

@@ -13,11 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::RenewalError;
 use crate::disk::Disk;
-use crate::epochs::Conclusion;
-use crate::hosting;
 use crate::provider::EngineProvider;
-use crate::rooms::Room;
-use crate::runner::KEPT_VERDICTS;
+use crate::rooms::hosting;
+use crate::state::Room;
+use crate::state::epochs::{Conclusion, KEPT_VERDICTS};
 
 /// Entries that the store is asked for at once.
 const AT_ONCE: u32 = 16;

@@ -5,7 +5,7 @@ use ostrakon_crypto::SigningKey;
 use ostrakon_party::SessionId;
 
 use super::*;
-use crate::trusts::tests::three;
+use crate::provider::trusts::tests::three;
 
 fn key(n: u8) -> SigningKey {
     SigningKey::from_seed(&[n; 32])

@@ -1,0 +1,194 @@
+//! What the servers that do not put records into order do about who is left out: they take what
+//! people hand in, say so, and say when a date has passed (spec, steps 13 and 14).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ostrakon_decide::vouch::says_due;
+use ostrakon_decide::{
+    Acknowledgement, Chain, Content, Date, DecisionId, Held, SignedRecord, receipt,
+};
+
+use crate::core::Core;
+use crate::decisions::records::{busy, no_decision};
+use crate::disk::audit;
+use crate::interface::decisions::RecordTaken;
+use crate::interface::{ServiceError, internal};
+use crate::state::SCHEDULER;
+use crate::state::announcement::Body;
+use crate::state::decisions::{Decision, is_takeable};
+
+impl Core {
+    /// Step 13: holds the next record of a decision for somebody whom P0 does not take in, says so,
+    /// and so hands it on to P0.
+    pub(crate) async fn hold_record(
+        self: &Arc<Self>,
+        id: DecisionId,
+        bytes: &[u8],
+    ) -> Result<RecordTaken, ServiceError> {
+        let _place = self.decisions.appending.try_acquire().map_err(|_| busy())?;
+        let signed = SignedRecord::decode(bytes)?;
+        let number = signed.record.number;
+        let Some(person) = signed.record.speaks_for() else {
+            return Err(self.elsewhere());
+        };
+        let Some(chain) = self.may_be_held(&id, &signed, person)? else {
+            return Ok(RecordTaken { number, held: true });
+        };
+        if let Some(name) = signed.record.spends() {
+            self.is_fresh(&name)?;
+        }
+        if let Content::Step { .. } = &signed.record.content {
+            self.verify_step(chain, signed).await?;
+        }
+        let held = Body::DecisionHeld { decision: id, record: bytes.to_vec() };
+        self.announce_about_decision(held).await?;
+        let now = self.platform.now_ms() / 1000;
+        let mut latest = self.decisions.latest.lock().expect("no panic while held");
+        latest.entry(id).or_default().insert(person, now);
+        Ok(RecordTaken { number, held: true })
+    }
+
+    /// The chain that the record comes next in; `None` if it is held already.
+    fn may_be_held(
+        &self,
+        id: &DecisionId,
+        signed: &SignedRecord,
+        person: u16,
+    ) -> Result<Option<Chain>, ServiceError> {
+        let world = self.world();
+        let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
+        decision.check(signed)?;
+        let chain = decision.chain().ok_or_else(no_decision)?;
+        let vouching = &decision.vouching;
+        if chain.awaits().is_some_and(|date| vouching.is_due(self.me(), date)) {
+            return Err(late());
+        }
+        let head = chain.head();
+        let mut held = vouching.waiting(&head);
+        if held.any(|held| (held.by, held.person) == (self.me(), person)) {
+            return Ok(None);
+        }
+        Ok(Some(chain.clone()))
+    }
+
+    /// Step 13: this server's word that a record stands in the chain that it has.
+    pub(crate) async fn acknowledge(
+        &self,
+        id: DecisionId,
+        number: u32,
+    ) -> Result<Acknowledgement, ServiceError> {
+        let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
+        let body = rows.first().ok_or_else(|| {
+            ServiceError::NotFound("this server has no such record of this decision yet".into())
+        })?;
+        let operators = self.operators()?;
+        let digest = SignedRecord::decode(body)?.digest(&operators);
+        let said = receipt::acknowledged(&operators, &id, number, &digest);
+        Ok(Acknowledgement::of(&self.identity, self.me(), &said))
+    }
+}
+
+fn late() -> ServiceError {
+    ServiceError::Conflict("the time for this is over: nothing more is taken".into())
+}
+
+/// Step 14: says of every decision whose date has passed by this server's clock that it has.
+pub(crate) async fn say_what_is_due(core: &Arc<Core>) {
+    for (id, date) in to_say(core) {
+        let due = Body::DecisionDue { decision: id, date };
+        if let Err(error) = core.announce_about_decision(due).await {
+            tracing::debug!(%error, "it cannot be said that a date of a decision has passed");
+        }
+    }
+    let over = |id: &DecisionId| core.world().decisions.is_over(id);
+    core.decisions.latest.lock().expect("no panic while held").retain(|id, _| !over(id));
+}
+
+fn to_say(core: &Core) -> Vec<(DecisionId, Date)> {
+    if core.me() == SCHEDULER {
+        return Vec::new();
+    }
+    let now = core.platform.now_ms() / 1000;
+    let world = core.world();
+    let latest = core.decisions.latest.lock().expect("no panic while held");
+    let due = |(id, decision): (&DecisionId, &Decision)| {
+        let chain = decision.chain()?;
+        let date = chain.awaits()?;
+        let said = decision.vouching.is_due(core.me(), date);
+        let latest = latest.get(id).and_then(|people| awaited(chain, people));
+        let says = !said && says_due(chain.draft().date(date), latest, now);
+        says.then_some((*id, date))
+    };
+    world.decisions.kept.iter().filter_map(due).collect()
+}
+
+/// When something was last held for somebody who is not in the chain yet.
+fn awaited(chain: &Chain, people: &BTreeMap<u16, u64>) -> Option<u64> {
+    let missing = match chain.awaits()? {
+        Date::Accept => chain.not_accepted(),
+        Date::Answer => chain.missing(),
+    };
+    people.iter().filter(|(person, _)| missing.contains(person)).map(|(_, at)| *at).max()
+}
+
+/// Decisions for which something is held that P0 has not taken: it failed, or the process ended
+/// between. What P0 has found wrong is not tried again.
+pub(crate) fn held_back(core: &Core) -> Vec<DecisionId> {
+    let world = core.world();
+    let mut wrong = core.decisions.wrong.lock().expect("no panic while held");
+    wrong.retain(|(id, ..)| !world.decisions.is_over(id));
+    let waits = |(id, decision): &(&DecisionId, &Decision)| {
+        decision.chain().is_some_and(|chain| {
+            let head = chain.head();
+            let mut waiting = decision.vouching.waiting(&head);
+            waiting.any(|held| {
+                is_takeable(held, &world.decisions.spent)
+                    && !wrong.contains(&(**id, held.by, held.announcement))
+            })
+        })
+    };
+    world.decisions.kept.iter().filter(waits).map(|(id, _)| *id).collect()
+}
+
+/// P0 takes what the others hold, one after another: each comes after what was held before.
+pub(crate) async fn take_what_is_held(core: Arc<Core>, id: DecisionId) {
+    if core.me() != SCHEDULER {
+        return;
+    }
+    let held: Vec<Held> = {
+        let world = core.world();
+        let Some(decision) = world.decisions.kept.get(&id) else { return };
+        let Some(chain) = decision.chain() else { return };
+        let wrong = core.decisions.wrong.lock().expect("no panic while held");
+        let head = chain.head();
+        let waiting = decision.vouching.waiting(&head);
+        waiting.filter(|held| !wrong.contains(&(id, held.by, held.announcement))).cloned().collect()
+    };
+    for held in held {
+        match core.take_record_in(id, &held.record, true).await {
+            Ok(_) => return,
+            Err(ServiceError::Refused(reason)) => note_wrong(&core, id, &held, &reason).await,
+            Err(error) => {
+                tracing::debug!(%error, "what another server holds was not taken");
+            }
+        }
+    }
+}
+
+/// What a server holds and should not: an honest one checks all of it before it says so, as P0
+/// does.
+async fn note_wrong(core: &Core, id: DecisionId, held: &Held, reason: &str) {
+    let key = (id, held.by, held.announcement);
+    if !core.decisions.wrong.lock().expect("no panic while held").insert(key) {
+        return;
+    }
+    let detail = format!(
+        "{}: what server {} holds for person {} cannot be taken: {reason}",
+        id.to_hex(),
+        held.by.0,
+        held.person
+    );
+    tracing::error!(detail, "a record that another server holds cannot be taken");
+    audit::note(&core.store, core.platform.now_ms(), "server", "refuse held record", &detail).await;
+}

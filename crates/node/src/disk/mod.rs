@@ -1,0 +1,277 @@
+//! The store, as this crate calls it: every call goes by way of the [`Platform`].
+
+pub mod audit;
+pub(crate) mod journal;
+
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ostrakon_broadcast::EpochId;
+use ostrakon_crypto::{Digest, Signature, VerifyingKey};
+use ostrakon_party::PartyId;
+use ostrakon_store::{
+    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
+    DecisionRow, Drawn, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation,
+    HeldRecord, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen,
+    Store, SubmissionRow, Taken, View,
+};
+use zeroize::Zeroizing;
+
+use crate::platform::Platform;
+
+/// A server's store. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Disk {
+    store: Store,
+    platform: Arc<dyn Platform>,
+    trouble: Arc<Mutex<Option<Trouble>>>,
+}
+
+/// Since a write failed, until one succeeds.
+struct Trouble {
+    why: String,
+    /// When it was logged, in milliseconds since 1970.
+    logged: u64,
+}
+
+/// How often lasting trouble is logged, in milliseconds.
+const LOG_EVERY_MS: u64 = 60_000;
+/// How long [`Disk::keep_trying`] waits between two tries.
+const TRY_EVERY: Duration = Duration::from_secs(2);
+
+/// Passes calls that only read on to the store's functions of the same names.
+macro_rules! reads {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Disk {
+            $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
+                through(&*self.platform, self.store.$name($($argument),*)).await
+            })*
+        }
+    };
+}
+
+/// Passes calls that write on to the store's functions of the same names, and notes whether the
+/// store can be written.
+macro_rules! writes {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Disk {
+            $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
+                let result = through(&*self.platform, self.store.$name($($argument),*)).await;
+                self.note(&result);
+                result
+            })*
+        }
+    };
+}
+
+reads! {
+    audit(before: Option<u64>, count: u32) -> Vec<AuditRow>;
+    announcements(author: PartyId, from: u64) -> Vec<AnnouncementRow>;
+    assignments(room: &RoomKey, epoch: u64) -> Vec<AssignmentRow>;
+    batch(number: u64) -> Vec<u8>;
+    batches(count: u32) -> Vec<BatchRow>;
+    board_head(room: &RoomKey) -> (u64, Option<Digest>);
+    conclusion_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
+    conclusions_before(room: &RoomKey, time: u64) -> Vec<(u64, Vec<u8>)>;
+    decision_openings(id: &DecisionKey) -> Vec<(PartyId, Vec<u8>)>;
+    decision_records(id: &DecisionKey, from: u32, count: u32) -> Vec<Vec<u8>>;
+    decision_due(id: &DecisionKey) -> Vec<DueRow>;
+    decision_held(id: &DecisionKey) -> Vec<HeldRecord>;
+    decisions() -> Vec<DecisionRow>;
+    delivered(author: PartyId) -> u64;
+    damaged(room: &RoomKey, from: u64) -> Option<u64>;
+    entries(room: &RoomKey, from: u64, count: u32) -> Vec<EntryRow>;
+    entries_before(room: &RoomKey, day: u32, from: u64, count: u32) -> Vec<EntryRow>;
+    entry_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
+    epochs(count: u32) -> Vec<EpochRow>;
+    faults() -> Vec<FaultRow>;
+    gathering(id: &GatheringKey) -> Option<(Vec<u8>, Option<Vec<u8>>)>;
+    gathering_requests(id: &GatheringKey) -> Vec<Vec<u8>>;
+    generation() -> Generation;
+    held_share(name: &OneTimeName) -> Option<Vec<u8>>;
+    held_shares() -> u64;
+    held_shares_of(owner: &[u8; 32]) -> u64;
+    host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
+    is_erased(id: &DecisionKey) -> bool;
+    layer(id: &DecisionKey) -> Option<Drawn>;
+    mark(name: &str) -> Option<Vec<u8>>;
+    marks() -> Vec<(String, Vec<u8>)>;
+    marks_of(room: &RoomKey, epoch: u64) -> Vec<(String, Vec<u8>)>;
+    offer(room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Option<Offer>;
+    rooms() -> Vec<RoomRow>;
+    seen_since(since: u64) -> Vec<Seen>;
+    stock_bytes() -> u64;
+    stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
+    submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
+    submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
+    views(after: u64) -> Vec<View>;
+}
+
+writes! {
+    add_stock_keys(owner: &[u8; 32], keys: &[([u8; 16], Vec<u8>)], most: usize) -> u64;
+    add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
+    announce(author: PartyId, number: u64, body: &[u8], change: Option<&Change>) -> ();
+    bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName])
+        -> Option<Vec<OneTimeName>>;
+    close_generation() -> ();
+    clear_offers(room: &RoomKey, below: u64) -> ();
+    conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
+    count_mail(id: &DecisionKey, person: u16, most: (u32, u32)) -> bool;
+    delete_batch(number: u64) -> ();
+    delete_room(room: &RoomKey) -> ();
+    deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
+    discard_batch(number: u64) -> ();
+    erase_layer(id: &DecisionKey) -> ();
+    erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
+    finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
+    forget_damaged() -> ();
+    forget_announcements(author: PartyId, below: u64) -> ();
+    forget_gatherings(before: u64) -> ();
+    forget_layers(before: u64) -> ();
+    keep_gathering(id: &GatheringKey, body: &[u8], until: u64, most: u32) -> bool;
+    keep_request(id: &GatheringKey, account: &[u8; 32], body: &[u8], most: u32) -> bool;
+    keep_word(id: &GatheringKey, word: (u32, &[u8]), refused: &[[u8; 32]]) -> bool;
+    forget_presence(before: u64) -> ();
+    forget_shares(before: u64) -> u64;
+    mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
+    keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
+    keep_fault(fault: &FaultRow) -> ();
+    keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Drawn>;
+    keep_share(name: &OneTimeName, expires: u64, body: &[u8]) -> Vec<u8>;
+    lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
+    note_damaged(room: &RoomKey, position: u64) -> ();
+    put_batch(number: u64, bytes: Vec<u8>) -> ();
+    record(name: &str, value: &[u8]) -> Vec<u8>;
+    record_audit(record: &NewAudit) -> ();
+    renew(renewed: &Renewed) -> ();
+    rewrite_conclusion(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
+    rewrite_entry(room: &RoomKey, epoch: u64, body: &[u8]) -> ();
+    scrub() -> bool;
+    settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
+    show(name: &str, value: &[u8], now: u64) -> bool;
+    take_arrivals() -> Vec<Arrivals>;
+    take_in(many: &[Intake]) -> Vec<Taken>;
+}
+
+impl Disk {
+    /// Opens the store in a directory and a database.
+    pub async fn open(
+        directory: &std::path::Path,
+        database: &Database,
+        platform: Arc<dyn Platform>,
+    ) -> Result<Self, Error> {
+        let store = through(&*platform, Store::open(directory, database)).await?;
+        Ok(Self { store, platform, trouble: Arc::default() })
+    }
+
+    /// See [`Store::join`].
+    pub async fn join(database: &Database, platform: Arc<dyn Platform>) -> Result<Self, Error> {
+        let store = through(&*platform, Store::join(database)).await?;
+        Ok(Self { store, platform, trouble: Arc::default() })
+    }
+
+    /// Why nothing can be written: what the last write came to, if it failed.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock().expect("no panic while held");
+        trouble.as_ref().map(|trouble| trouble.why.clone())
+    }
+
+    /// Takes notice of what a write came to.
+    fn note<T>(&self, result: &Result<T, Error>) {
+        let mut trouble = self.trouble.lock().expect("no panic while held");
+        match result {
+            Ok(_) if trouble.take().is_some() => {
+                tracing::info!("the store can be written again");
+            }
+            Err(error) if error.may_pass() => {
+                let now = self.platform.now_ms();
+                let before = trouble.as_ref().map(|trouble| trouble.logged);
+                let due = before.is_none_or(|logged| now.saturating_sub(logged) >= LOG_EVERY_MS);
+                if due {
+                    tracing::error!(%error, "nothing can be written; trying again");
+                }
+                let logged = if due { now } else { before.unwrap_or(now) };
+                *trouble = Some(Trouble { why: error.to_string(), logged });
+            }
+            _ => {}
+        }
+    }
+
+    /// While nothing can be written, tries to, every few seconds: what was asked of this server
+    /// meanwhile was refused, and may not be asked again. The first success is a record of it.
+    pub async fn keep_trying(self) {
+        loop {
+            self.platform.sleep(TRY_EVERY).await;
+            let Some(why) = self.trouble() else { continue };
+            let record = NewAudit {
+                at: self.platform.now_ms(),
+                actor: "server".to_owned(),
+                action: "writes again".to_owned(),
+                detail: why,
+            };
+            // Its failure has been noted.
+            drop(self.record_audit(&record).await);
+        }
+    }
+
+    /// See [`Store::close`].
+    pub async fn close(&self) {
+        through(&*self.platform, self.store.close()).await;
+    }
+
+    /// See [`Store::end_of_writing`].
+    pub fn end_of_writing(&self) -> Option<Error> {
+        self.store.end_of_writing()
+    }
+
+    /// See [`Store::secret`].
+    pub fn secret(&self, name: &'static str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        self.store.secret(name)
+    }
+
+    /// See [`Store::keep_secret`].
+    pub fn keep_secret(&self, name: &'static str, bytes: &[u8]) -> Result<(), Error> {
+        self.store.keep_secret(name, bytes)
+    }
+
+    /// See [`Store::record_in_epoch`]; blocks the thread meanwhile.
+    pub fn record_blocking(
+        &self,
+        epoch: &EpochId,
+        name: &str,
+        value: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let call = self.store.record_in_epoch(&epoch.room.0, epoch.number, name, value);
+        let result = self.blocking(call);
+        self.note(&result);
+        result
+    }
+
+    /// See [`Store::mark_in_epoch`]; blocks the thread meanwhile.
+    pub fn standing_blocking(&self, epoch: &EpochId, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.blocking(self.store.mark_in_epoch(&epoch.room.0, epoch.number, name))
+    }
+
+    /// Like [`Disk::record`], and blocks the thread meanwhile.
+    pub fn record_spent_blocking(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+        let result = self.blocking(self.store.record(name, value));
+        self.note(&result);
+        result
+    }
+
+    fn blocking<T: Send>(
+        &self,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let mut result = None;
+        self.platform.disk_blocking(Box::pin(async { result = Some(call.await) }));
+        result.unwrap_or(Err(Error::State("the process is shutting down")))
+    }
+}
+
+async fn through<T: Send>(platform: &dyn Platform, call: impl Future<Output = T> + Send) -> T {
+    let mut result = None;
+    platform.disk(Box::pin(async { result = Some(call.await) })).await;
+    result.expect("a platform carries out what it is called for")
+}

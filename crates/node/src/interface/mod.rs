@@ -1,0 +1,541 @@
+//! What goes in and out of [`crate::Service`]: the requests, the answers and the errors of a
+//! server's public interface.
+//!
+//! Every type here is JSON as it stands. Keys, digests and room ids are lower-case hexadecimal;
+//! bytes are base64url without padding. Requests are checked when they are decoded, so that the
+//! service sees typed values only. With the feature `openapi` the types describe themselves.
+
+pub mod decisions;
+
+pub use crate::config::Create;
+use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_broadcast::room::{
+    Admission, EngineKind, Mode, RoomDescriptor, RoomId, USUAL_MINIMUM,
+};
+use ostrakon_broadcast::{EpochContext, SignedEntry};
+use ostrakon_crypto::{Signature, VerifyingKey};
+use serde::{Deserialize, Serialize};
+
+use crate::encoding::{base64, hex_32, hex_key};
+
+/// Why a request was not carried out. The texts are meant for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceError {
+    /// There is no such thing, or not yet (HTTP 404).
+    #[error("{0}")]
+    NotFound(String),
+    /// It contradicts what was done before, or comes too late (HTTP 409).
+    #[error("{0}")]
+    Conflict(String),
+    /// It can never be accepted as it is (HTTP 422).
+    #[error("{0}")]
+    Refused(String),
+    /// The signature or the time in it is not right (HTTP 403).
+    #[error("{0}")]
+    Forbidden(String),
+    /// Another server does this (HTTP 421).
+    #[error("{0}")]
+    Elsewhere(String),
+    /// More bytes than the room admits (HTTP 413).
+    #[error("the body is too large: at most {limit} bytes are taken")]
+    TooLarge {
+        /// The most bytes that would be taken.
+        limit: usize,
+    },
+    /// A limit is reached; the same request may succeed later (HTTP 429).
+    #[error("{0}")]
+    Busy(String),
+    /// The server cannot serve this yet, for example because its peers are missing (HTTP 503).
+    #[error("{0}")]
+    Unavailable(String),
+    /// The server's own fault; its log says more (HTTP 500).
+    #[error("the server has a problem of its own; its log says more")]
+    Internal,
+}
+
+/// The servers of the deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ServersInfo {
+    /// Party number of the server that answers.
+    pub you: u8,
+    /// The session, hexadecimal, 64 characters.
+    pub session: String,
+    /// The digest of the servers that room links carry, hexadecimal, 64 characters.
+    pub digest: String,
+    /// All servers by party number.
+    pub servers: Vec<ServerInfo>,
+    /// Version of the software of the server that answers.
+    pub version: String,
+    /// Who may create rooms at the server that answers.
+    pub create: Create,
+    /// What rooms others than the administrator may create there.
+    pub limits: RoomLimits,
+    /// Whether it sends invitations to decisions by e-mail.
+    #[serde(default)]
+    pub mail: bool,
+}
+
+/// The rooms that a server lets others than its administrator create. Pairs are the least and the
+/// most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RoomLimits {
+    /// Bytes of payload of a row; a multiple of 8.
+    pub payload: [u32; 2],
+    /// Slots of an epoch.
+    pub capacity: [u32; 2],
+    /// Seconds of an epoch.
+    pub seconds: [u32; 2],
+    /// Days for which bodies are kept at most; a room must say how long if this is there.
+    pub retention_days: Option<u32>,
+}
+
+/// Where a short code leads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CodeInfo {
+    /// The room's id, hexadecimal, 32 characters.
+    pub room: String,
+    /// The digest of the servers that room links carry, hexadecimal, 64 characters.
+    pub servers: String,
+}
+
+/// A part of a room's host log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActionsPage {
+    /// Signed actions from the asked-for one on. Not necessarily all: ask again from the next one.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    pub actions: Vec<SignedAction>,
+}
+
+/// The answer to an action of a host: it is in the host log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActionTaken {
+    /// Its number.
+    pub number: u64,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ServerInfo {
+    /// Party number.
+    pub party: u8,
+    /// The operator's name for it.
+    pub name: String,
+    /// Origin of its public interface.
+    pub url: String,
+    /// Its identity key, hexadecimal, 64 characters.
+    pub key: String,
+}
+
+/// A room to be created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewRoom {
+    /// Shown to participants.
+    pub name: String,
+    /// What the room is for; empty unless given.
+    #[serde(default)]
+    pub purpose: String,
+    /// The host's key, hexadecimal; without one only operators act.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub host: Option<VerifyingKey>,
+    /// Who may take part: `open`, whoever has the link, unless given; `members`; or `messages`,
+    /// whoever has the link, to exchange messages that two people alone can read.
+    #[serde(default = "default_admission")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub admission: Admission,
+    /// Days after which the bodies of messages are erased; never unless given.
+    #[serde(default)]
+    pub retention_days: Option<u32>,
+    /// Bytes of payload of a row; 256 unless given.
+    #[serde(default = "default_payload")]
+    pub payload: u32,
+    /// Slots of an epoch; 192 unless given.
+    #[serde(default = "default_capacity")]
+    pub capacity: u32,
+    /// Seconds of an epoch; 10 unless given.
+    #[serde(default = "default_seconds")]
+    pub seconds: u32,
+    /// The minimum anonymity set; 3 unless given. 0 is a room for practice, without a crowd.
+    #[serde(default = "default_minimum")]
+    pub minimum: u32,
+    /// How many people the host expects.
+    #[serde(default)]
+    pub people: Option<u32>,
+    /// The engine that mixes; Ruffle unless given.
+    #[serde(default = "default_engine")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub engine: EngineKind,
+    /// What happens when a server cheats; fair unless given.
+    #[serde(default = "default_mode")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub mode: Mode,
+}
+
+fn default_payload() -> u32 {
+    256
+}
+fn default_capacity() -> u32 {
+    192
+}
+fn default_seconds() -> u32 {
+    10
+}
+fn default_minimum() -> u32 {
+    USUAL_MINIMUM
+}
+fn default_admission() -> Admission {
+    Admission::Open
+}
+fn default_engine() -> EngineKind {
+    EngineKind::Ruffle
+}
+fn default_mode() -> Mode {
+    Mode::Fair
+}
+
+impl NewRoom {
+    /// An open room without a host, of the usual sizes.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            purpose: String::new(),
+            host: None,
+            admission: default_admission(),
+            retention_days: None,
+            payload: default_payload(),
+            capacity: default_capacity(),
+            seconds: default_seconds(),
+            minimum: default_minimum(),
+            people: None,
+            engine: default_engine(),
+            mode: default_mode(),
+        }
+    }
+
+    /// The descriptor of this room with a random `nonce`.
+    pub fn descriptor(self, nonce: [u8; 16]) -> RoomDescriptor {
+        RoomDescriptor {
+            name: self.name,
+            purpose: self.purpose,
+            host: self.host,
+            admission: self.admission,
+            retention_days: self.retention_days,
+            engine: self.engine,
+            mode: self.mode,
+            payload: self.payload,
+            capacity: self.capacity,
+            seconds: self.seconds,
+            minimum: self.minimum,
+            people: self.people,
+            nonce,
+        }
+    }
+}
+
+/// Whether a room takes submissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum RoomState {
+    /// It does.
+    Open,
+    /// It was closed for good; its board remains.
+    Closed,
+}
+
+/// A room.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RoomInfo {
+    /// Its id, hexadecimal, 32 characters.
+    pub id: String,
+    /// What it is; its digest is the id.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub descriptor: RoomDescriptor,
+    /// Open or closed.
+    pub state: RoomState,
+}
+
+impl RoomInfo {
+    /// The description of a room.
+    pub fn of(descriptor: &RoomDescriptor, open: bool) -> Self {
+        let state = if open { RoomState::Open } else { RoomState::Closed };
+        Self { id: descriptor.id().to_hex(), descriptor: descriptor.clone(), state }
+    }
+}
+
+/// A participant's word that it is there, for about half a minute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Presence {
+    /// The participant's key, hexadecimal.
+    #[serde(with = "hex_key")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub key: VerifyingKey,
+    /// The participant's clock, in seconds since 1970. May be two minutes off.
+    pub time: u64,
+    /// Signature by the key on room, time and party, hexadecimal.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub signature: Signature,
+}
+
+/// The answer to [`Presence`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PresenceAnswer {
+    /// The server that answers is now the participant's home.
+    pub home: bool,
+}
+
+/// A request for what this server gives the owner of a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IssueRequest {
+    /// The participant's key, hexadecimal.
+    #[serde(with = "hex_key")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub key: VerifyingKey,
+    /// The participant's exchange key for this issue ([`ostrakon_broadcast::envelope::Exchange`]),
+    /// hexadecimal.
+    #[serde(with = "hex_32")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub exchange: [u8; 32],
+    /// Signature by the key on room, epoch, party and exchange key, hexadecimal.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub signature: Signature,
+}
+
+/// What this server gives the owner of a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Issue {
+    /// Epoch, slot and the engine's bytes, closed for the owner and signed by the server
+    /// ([`ostrakon_broadcast::envelope`]), base64url.
+    #[serde(with = "base64")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub issue: Vec<u8>,
+}
+
+/// One participant's part in an epoch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SubmissionRequest {
+    /// The participant's key, hexadecimal.
+    #[serde(with = "hex_key")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub key: VerifyingKey,
+    /// The slot that was assigned to the key.
+    pub slot: u32,
+    /// The engine's bytes, base64url; the same to every server.
+    #[serde(with = "base64")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub body: Vec<u8>,
+}
+
+/// The answer to [`SubmissionRequest`]: it is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Accepted {
+    /// Always true.
+    pub accepted: bool,
+}
+
+/// How a room stands.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Status {
+    /// Grows with every change that a participant may want to know of; starts anew when the server
+    /// does.
+    pub version: u64,
+    /// The epoch that collects, or will when there is stock; absent if the room is closed.
+    pub epoch: Option<EpochStatus>,
+    /// Epochs that are being computed, in order.
+    pub mixing: Vec<MixingStatus>,
+    /// The last epoch that ended.
+    pub last: Option<LastEpoch>,
+    /// The room's minimum anonymity set.
+    pub minimum: u32,
+    /// Participants present at each server as far as known. The count of the server that answers is
+    /// exact.
+    pub present: Vec<u32>,
+    /// By server, the slots that it gave out in the epoch that collects; at the server that answers
+    /// also those who wait for one. Whoever comes goes where there are fewest.
+    pub places: Vec<u32>,
+    /// Entries on the board.
+    pub board_length: u64,
+    /// Actions of the room's hosts: the length of the host log.
+    pub actions: u64,
+    /// Prepared batches that fit the room.
+    pub stock: u32,
+    /// The other servers.
+    pub peers: Vec<PeerStatus>,
+    /// What a submission to the collecting epoch must be made for; absent while none collects.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub context: Option<EpochContext>,
+}
+
+/// The epoch that collects, or is about to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EpochStatus {
+    /// Its number.
+    pub number: u64,
+    /// The batch that it uses up; absent while waiting for stock.
+    pub batch: Option<u64>,
+    /// What it does.
+    pub phase: CollectPhase,
+    /// Milliseconds until it closes if somebody is there; absent while waiting for stock.
+    pub closes_in_ms: Option<u64>,
+    /// Slots that have an owner.
+    pub assigned: u32,
+    /// Submissions that the answering server holds.
+    pub submitted: u32,
+}
+
+/// What an epoch does before it is sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum CollectPhase {
+    /// It takes submissions.
+    Collecting,
+    /// It begins as soon as a batch is ready at all servers.
+    WaitingForStock,
+}
+
+/// An epoch that is being computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MixingStatus {
+    /// Its number.
+    pub number: u64,
+    /// How far it is.
+    pub phase: MixingPhase,
+}
+
+/// How far the computation of an epoch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum MixingPhase {
+    /// The servers seal, mix and open.
+    Mixing,
+    /// The servers sign the board's entry.
+    Signing,
+}
+
+/// How an epoch ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LastEpoch {
+    /// Its number.
+    pub number: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// In words.
+    pub detail: String,
+}
+
+/// How an epoch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Outcome {
+    /// Its entry is on the board.
+    Published,
+    /// Fewer submissions than the minimum: nothing was revealed, send again.
+    TooFew,
+    /// A server cheated: nothing was published, send again.
+    Cheated,
+    /// It could not be computed for another reason: nothing was published, send again.
+    Failed,
+}
+
+/// Another server, as seen by the one that answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PeerStatus {
+    /// Party number.
+    pub party: u8,
+    /// Whether a connection to it stands.
+    pub reachable: bool,
+}
+
+/// A part of a room's board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BoardPage {
+    /// Entries from the asked-for one on. Not necessarily all: ask again from the next one.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    pub entries: Vec<SignedEntry>,
+}
+
+/// What a misbehaving server left behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FaultInfo {
+    /// When the answering server saw it, in seconds since 1970.
+    pub seen_at: u64,
+    /// Party number of the server.
+    pub culprit: u8,
+    /// What it did, in words.
+    pub what: String,
+    /// What it signed, base64url; whoever knows the servers' keys can check it.
+    #[serde(with = "base64")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub evidence: Vec<u8>,
+}
+
+/// Whether the server can do its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Readiness {
+    /// Set-up has been done and every peer is connected.
+    pub ready: bool,
+    /// Names of the servers that are not connected.
+    pub missing: Vec<String>,
+    /// What the server waits for, in words; empty if ready.
+    pub detail: String,
+    /// When the certificate of its public interface expires, in seconds since 1970, if that is
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_expires: Option<u64>,
+}
+
+/// Reads a room id from a path.
+///
+/// # Errors
+/// [`ServiceError::NotFound`]: what is no id names no room.
+pub fn parse_room(text: &str) -> Result<RoomId, ServiceError> {
+    RoomId::from_hex(text)
+        .ok_or_else(|| ServiceError::NotFound("a room's id has 32 hexadecimal digits".into()))
+}
+
+/// Bytes that a submission may have beyond the row.
+pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
+
+/// The answer about a room that is not there.
+pub(crate) fn no_room() -> ServiceError {
+    ServiceError::NotFound(
+        "there is no such room here; if it was just created, try again in a moment".into(),
+    )
+}
+
+/// The answer about an epoch that takes nothing in any more.
+pub(crate) fn epoch_over(epoch: u64) -> ServiceError {
+    ServiceError::Conflict(format!("epoch {epoch} is closed; take part in the next one"))
+}
+
+/// The answer when the disk fails; why is for the operator's log.
+pub(crate) fn internal(error: ostrakon_store::Error) -> ServiceError {
+    tracing::error!(%error, "a request failed");
+    ServiceError::Internal
+}

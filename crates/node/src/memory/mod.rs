@@ -1,0 +1,13 @@
+//! What a running server keeps in memory beside the state that the servers agree on, part by part.
+//! All of it is rebuilt, or may be forgotten, at a restart.
+
+pub(crate) mod bench;
+pub mod creations;
+pub(crate) mod desk;
+pub mod history;
+pub(crate) mod introduction;
+pub(crate) mod logs;
+pub(crate) mod material;
+pub(crate) mod presence;
+pub(crate) mod verified;
+pub(crate) mod watchers;

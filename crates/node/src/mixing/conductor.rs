@@ -1,0 +1,88 @@
+//! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due, and, if
+//! it is the scheduler, takes the next decisions.
+//!
+//! The decisions are pure ([`crate::state::scheduling`]); here they get the clock and are
+//! announced.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_crypto::VerifyingKey;
+
+use crate::core::Core;
+use crate::state::announcement::Body;
+use crate::state::{Collecting, SCHEDULER, scheduling};
+
+/// How often. Slots are given out in one announcement per room and beat.
+const BEAT: Duration = Duration::from_millis(100);
+/// Decisions of a kind per beat at most.
+const DECISIONS: usize = 64;
+
+/// Conducts, until the server stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        let now = core.platform.now_ms();
+        let enough = scheduling::newly_enough(&core.world());
+        if !enough.is_empty() {
+            core.change(|world| scheduling::note_enough(world, &enough, now));
+        }
+        while_announced(&core, || {
+            scheduling::due(&core.world(), core.me(), core.platform.now_ms())
+        })
+        .await;
+        if core.me() == SCHEDULER {
+            let ready = core.config.stock.ready;
+            while_announced(&core, || {
+                scheduling::decide(&core.world(), core.platform.now_ms(), ready)
+            })
+            .await;
+        }
+        for body in assignments(&core) {
+            announce(&core, body).await;
+        }
+        core.platform.sleep(BEAT).await;
+    }
+}
+
+/// Announces what is to be said now, until there is nothing more, or too much for one beat.
+async fn while_announced(core: &Arc<Core>, next: impl Fn() -> Option<Body>) {
+    for _ in 0..DECISIONS {
+        let Some(body) = next() else { return };
+        if !announce(core, body).await {
+            return;
+        }
+    }
+}
+
+/// What is to be assigned now, room by room.
+fn assignments(core: &Core) -> Vec<Body> {
+    let now = core.platform.now_ms();
+    let world = core.world();
+    let mut presence = core.presence.lock().expect("no panic while held");
+    presence.forget(now);
+    let collecting = world.rooms.iter().filter(|(_, room)| room.open);
+    let collecting = collecting.filter_map(|(id, room)| Some((id, room.collecting.as_ref()?)));
+    let assign = |(id, collecting): (&RoomId, &Collecting)| {
+        let seated = |key: &VerifyingKey| collecting.slot_of(key).is_some();
+        let patience = world.rooms.get(id).map_or(0, scheduling::patience);
+        let waiting = presence.waiting(id, (collecting.number, patience), now, seated);
+        if waiting.is_empty() { None } else { scheduling::assign(&world, core.me(), id, &waiting) }
+    };
+    collecting.filter_map(assign).collect()
+}
+
+/// Whether it was announced.
+async fn announce(core: &Arc<Core>, body: Body) -> bool {
+    match core.announce(body).await {
+        Ok(_) => true,
+        Err(error) => {
+            // The state has changed since the decision, or the disk does not work: the next beat
+            // decides afresh.
+            if core.store.trouble().is_none() {
+                tracing::warn!(%error, "a decision could not be announced");
+            }
+            false
+        }
+    }
+}

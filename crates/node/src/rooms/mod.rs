@@ -1,0 +1,5 @@
+//! What hosts and participants ask of a running server about rooms.
+
+mod creation;
+pub(crate) mod hosting;
+pub(crate) mod requests;

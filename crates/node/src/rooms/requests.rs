@@ -1,0 +1,485 @@
+//! What a running server answers to the requests of [`crate::Service`].
+//!
+//! Order of the checks: room, bounds, state, signature, engine; what is cheap comes first. What a
+//! participant is told was done is on disk: the mark that an issue left, before the issue does; a
+//! submission, before it is acknowledged.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
+use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::envelope::{self, IssueName, Issued};
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::{Batch, EpochContext};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_net::Reach;
+use ostrakon_store::{FaultRow, Intake, SubmissionRow, Taken};
+
+use crate::boards::archive::BoardArchive;
+use crate::boards::erasure;
+use crate::boards::reading::read_sound_board;
+use crate::core::Core;
+use crate::intake;
+use crate::interface::{
+    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
+    NewRoom, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, SUBMISSION_OVERHEAD,
+    ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest, epoch_over, internal,
+    no_room,
+};
+use crate::ledger::agree::NOTICE;
+use crate::ledger::evidence::FaultFile;
+use crate::memory::creations::Creator;
+use crate::memory::material::Material;
+use crate::memory::presence::{Bound, Visitor};
+use crate::state::announcement::Body;
+use crate::state::{Collecting, Room, World, room_nonce, scheduling};
+
+/// A room that this server shows.
+pub(crate) fn shown<'a>(world: &'a World, id: &RoomId) -> Result<&'a Room, ServiceError> {
+    let room = world.rooms.get(id).ok_or_else(no_room)?;
+    if room.deleted {
+        return Err(ServiceError::NotFound(
+            "the operator of this server has deleted this room".into(),
+        ));
+    }
+    Ok(room)
+}
+
+impl Core {
+    pub(crate) fn servers_info(&self) -> ServersInfo {
+        let describe = |(party, server): (u8, &crate::config::ServerConfig)| ServerInfo {
+            party,
+            name: server.name.clone(),
+            url: server.url.clone(),
+            key: server.key.to_hex(),
+        };
+        ServersInfo {
+            you: self.me().0,
+            session: self.servers.session.0.to_hex(),
+            digest: self.servers.digest().to_hex(),
+            servers: (0u8..).zip(&self.config.servers).map(describe).collect(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            create: self.config.rooms.create,
+            limits: self.config.rooms.limits(),
+            mail: self.mailer.is_some(),
+        }
+    }
+
+    fn room_info(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
+        let world = self.world();
+        let room = shown(&world, id)?;
+        Ok(RoomInfo::of(&room.descriptor, room.open))
+    }
+
+    pub(crate) fn rooms(&self) -> Vec<RoomInfo> {
+        let world = self.world();
+        let there = world.rooms.values().filter(|room| !room.deleted);
+        there.map(|room| RoomInfo::of(&room.descriptor, room.open)).collect()
+    }
+
+    pub(crate) fn room(&self, id: RoomId) -> Result<RoomInfo, ServiceError> {
+        self.room_info(&id)
+    }
+
+    /// The names of the servers that cannot be reached.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let name = |id: &ostrakon_party::PartyId| {
+            self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone())
+        };
+        let states = self.mesh.peer_states();
+        states
+            .iter()
+            .filter(|(_, state)| state.reach == Reach::No)
+            .map(|(id, _)| name(id))
+            .collect()
+    }
+
+    /// Creates a room. A host who has not got the answer asks for the same once more, and gets the
+    /// room that is there.
+    pub(crate) async fn create_room(
+        self: &Arc<Self>,
+        room: NewRoom,
+        creator: Creator,
+    ) -> Result<RoomInfo, ServiceError> {
+        if let Some(there) = self.room_as_wished(&room) {
+            return Ok(there);
+        }
+        let nonce = room_nonce(self.platform.random(), self.me(), self.trusts.parties());
+        let descriptor = room.descriptor(nonce);
+        descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
+        self.engine(descriptor.engine).map_err(ServiceError::Refused)?;
+        if let Creator::Guest(origin) = creator {
+            self.admit_guest_room(&descriptor, origin)?;
+        }
+        let id = descriptor.id();
+        self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
+        self.room_info(&id)
+    }
+
+    /// The open room of the same host with the same settings.
+    fn room_as_wished(&self, wish: &NewRoom) -> Option<RoomInfo> {
+        wish.host?;
+        let world = self.world();
+        let is_same = |room: &&Room| {
+            let there = &room.descriptor;
+            room.open
+                && !room.deleted
+                && there.host == wish.host
+                && *there == wish.clone().descriptor(there.nonce)
+        };
+        world.rooms.values().find(is_same).map(|room| RoomInfo::of(&room.descriptor, room.open))
+    }
+
+    pub(crate) async fn close_room(self: &Arc<Self>, id: RoomId) -> Result<RoomInfo, ServiceError> {
+        if self.room_info(&id)?.state == RoomState::Open {
+            self.announce_and_wait(Body::RoomClosed(id)).await?;
+        }
+        self.room_info(&id)
+    }
+
+    /// Deletes a room at this server, for good (`docs/spec/hosting.md`, step 14). The same once
+    /// more changes nothing.
+    pub(crate) async fn delete_room(self: &Arc<Self>, id: RoomId) -> Result<(), ServiceError> {
+        let (open, deleted) = {
+            let world = self.world();
+            let room = world.rooms.get(&id).ok_or_else(no_room)?;
+            (room.open, room.deleted)
+        };
+        if deleted {
+            return Ok(());
+        }
+        if open {
+            self.announce_and_wait(Body::RoomClosed(id)).await?;
+        }
+        self.store.delete_room(&id.0).await.map_err(internal)?;
+        self.change(|world| {
+            if let Some(room) = world.rooms.get_mut(&id) {
+                room.deleted = true;
+            }
+            world.touch(&id);
+        });
+        // It goes on after the answer, and at the next start if it has to.
+        let core = Arc::clone(self);
+        self.spawn(async move { erasure::erase_room(&core, id).await });
+        Ok(())
+    }
+
+    /// Announces something and gives the others a while to take notice. Without them it holds here
+    /// all the same, and they will learn of it.
+    async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
+        let late = || {
+            ServiceError::Unavailable(
+                "the other servers do not answer; try again when they do".into(),
+            )
+        };
+        let noticed =
+            self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)??;
+        self.platform.timeout(NOTICE, noticed).await;
+        Ok(())
+    }
+
+    pub(crate) fn room_size(&self, id: &RoomId) -> Option<(u32, u32)> {
+        let world = self.world();
+        let descriptor = &shown(&world, id).ok()?.descriptor;
+        Some((descriptor.capacity, descriptor.seconds))
+    }
+
+    pub(crate) fn presence(
+        &self,
+        id: RoomId,
+        presence: &Presence,
+        origin: Option<u64>,
+    ) -> Result<PresenceAnswer, ServiceError> {
+        let capacity = {
+            let world = self.world();
+            let room = shown(&world, &id)?;
+            if !room.open {
+                return Err(ServiceError::Conflict("the room is closed".into()));
+            }
+            room.descriptor.capacity
+        };
+        let now = self.platform.now_ms();
+        if (now / 1000).abs_diff(presence.time) > PRESENCE_SECONDS {
+            return Err(ServiceError::Forbidden(
+                "the time is off by more than two minutes: set the clock".into(),
+            ));
+        }
+        if !presence
+            .key
+            .verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature)
+        {
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, time and server".into(),
+            ));
+        }
+        // Only now: who is a member is nobody's business who does not hold a key.
+        let member = shown(&self.world(), &id)?.log.admits(&presence.key);
+        if !member {
+            return Err(ServiceError::Forbidden(
+                "the room is for members: claim your invitation, or ask the host to admit your key"
+                    .into(),
+            ));
+        }
+        let of_origin = self.config.limits.share(capacity, self.trusts.parties());
+        let bound = Bound { all: capacity, of_origin };
+        let visitor = Visitor { key: presence.key, origin };
+        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound)?;
+        Ok(PresenceAnswer { home: true })
+    }
+
+    pub(crate) async fn status(
+        &self,
+        id: RoomId,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Status, ServiceError> {
+        self.room_info(&id)?;
+        let newer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.version > after);
+        self.platform.timeout(wait, self.wait_until_in(&id, newer)).await;
+        self.status_now(&id)
+    }
+
+    pub(crate) fn status_now(&self, id: &RoomId) -> Result<Status, ServiceError> {
+        let now = self.platform.now_ms();
+        let own = self.presence.lock().expect("no panic while held").count(id, now);
+        let world = self.world();
+        let room = shown(&world, id)?;
+        let form = ostrakon_broadcast::engine::Form::of(&room.descriptor);
+        let assigned = room.collecting.as_ref().map(|epoch| epoch.assigned.as_slice().to_vec());
+        let mut places = assigned.unwrap_or_else(|| vec![0; self.trusts.parties()]);
+        let (me, mut present) = (self.me().index(), places.clone());
+        (places[me], present[me]) = (places[me] + self.count_waiting(id, room), own);
+        let computing = room
+            .computing
+            .iter()
+            .filter_map(|(number, computing)| Some((*number, computing.phase?)));
+        let usable =
+            world.batches.values().filter(|batch| batch.is_usable() && batch.form == form).count();
+        let states = self.mesh.peer_states();
+        let peer = |(id, state): (&ostrakon_party::PartyId, &ostrakon_net::PeerState)| PeerStatus {
+            party: id.0,
+            reachable: state.reach != Reach::No,
+        };
+        Ok(Status {
+            version: room.version,
+            epoch: epoch_status(room, now),
+            mixing: computing.map(|(number, phase)| MixingStatus { number, phase }).collect(),
+            last: room.last.clone(),
+            minimum: room.log.minimum(),
+            present: present.to_vec(),
+            places: places.to_vec(),
+            board_length: room.board_length,
+            actions: room.log.length(),
+            stock: u32::try_from(usable).unwrap_or(u32::MAX),
+            peers: states.iter().map(peer).collect(),
+            context: room
+                .collecting
+                .as_ref()
+                .map(|epoch| room.context(epoch.number, epoch.batch, epoch.minimum)),
+        })
+    }
+
+    /// How many are present here and have no slot.
+    fn count_waiting(&self, id: &RoomId, room: &Room) -> u32 {
+        let presence = self.presence.lock().expect("no panic while held");
+        presence.count_waiting(id, |key| {
+            room.collecting.as_ref().is_some_and(|epoch| epoch.slot_of(key).is_some())
+        })
+    }
+
+    /// The slot of `key` in an epoch that collects, with what it is made for and made from.
+    /// `wanted`: which, if it has several.
+    fn seat(
+        &self,
+        id: &RoomId,
+        epoch: u64,
+        key: &VerifyingKey,
+        wanted: Option<u32>,
+    ) -> Result<(u32, EpochContext, Material), ServiceError> {
+        let world = self.world();
+        let room = shown(&world, id)?;
+        let collecting = in_epoch(room, epoch)?;
+        let own =
+            collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let slot = wanted.unwrap_or(own);
+        if !collecting.keys.get(key).is_some_and(|slots| slots.contains(&slot)) {
+            return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
+        }
+        let material = self.materials.get(collecting.batch);
+        let loading = || {
+            ServiceError::Unavailable(
+                "the epoch's batch is just being read; try again in a moment".into(),
+            )
+        };
+        let context = room.context(epoch, collecting.batch, collecting.minimum);
+        Ok((slot, context, material.ok_or_else(loading)?))
+    }
+
+    pub(crate) async fn issue(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: IssueRequest,
+    ) -> Result<Issue, ServiceError> {
+        let IssueRequest { key, exchange, signature } = request;
+        let (slot, context, material) = self.seat(&id, epoch, &key, None)?;
+        let name = IssueName { room: id, number: epoch, party: self.me() };
+        if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, epoch, server and exchange key"
+                    .into(),
+            ));
+        }
+        let mark = Intake::Issue { room: id.0, epoch, slot, key };
+        match intake::take_in(&self.intake, mark).await? {
+            Taken::Recorded => {}
+            Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
+        }
+        let issue = with(&material, |batch| batch.issue(slot)).ok_or_else(|| epoch_over(epoch))?;
+        let issued = Issued { context, slot, issue };
+        let offer =
+            envelope::offer(&self.servers, &name, &key, issued, |digest| self.party.sign(digest));
+        let randomness = self.platform.random();
+        Ok(Issue {
+            issue: envelope::close(&self.servers, &name, &key, &exchange, &offer, randomness),
+        })
+    }
+
+    pub(crate) async fn submit(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: SubmissionRequest,
+    ) -> Result<Accepted, ServiceError> {
+        let SubmissionRequest { key, slot, body } = request;
+        // It may have two, if it changed its home: then the one that it was first told. A server
+        // takes one submission of a key.
+        let (slot, context, material) = self.seat(&id, epoch, &key, Some(slot))?;
+        let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
+        if body.len() > limit {
+            return Err(ServiceError::TooLarge { limit });
+        }
+        let checked = with(&material, |batch| batch.check(&context, slot, &key, &body));
+        let checked = checked.ok_or_else(|| epoch_over(epoch))?;
+        checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        let row = SubmissionRow { slot, key, body };
+        match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
+            Taken::Recorded => Ok(Accepted { accepted: true }),
+            Taken::Different => {
+                Err(ServiceError::Conflict("the slot has another submission already".into()))
+            }
+            Taken::TooLate => Err(epoch_over(epoch)),
+        }
+    }
+
+    pub(crate) async fn board_reaches(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
+        drop(self.room_info(&id)?);
+        let longer =
+            |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
+        self.platform.timeout(wait, self.wait_until_in(&id, longer)).await;
+        Ok(())
+    }
+
+    pub(crate) async fn board(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<BoardPage, ServiceError> {
+        self.board_reaches(id, from, wait).await?;
+        let damaged = {
+            let damaged = self.damaged.lock().expect("no panic while held");
+            damaged.get(&id).and_then(|places| places.range(from..).next().copied())
+        };
+        let (servers, room) = (&self.servers, self.room_info(&id)?.descriptor);
+        let of = (servers, &self.trusts.of(room.engine), &room);
+        read_sound_board((&self.store, &self.verified), of, from, damaged).await
+    }
+
+    pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
+        let room = self.room_info(&id)?.descriptor;
+        let of = (self.servers.clone(), self.trusts.of(room.engine));
+        Ok(BoardArchive::new(self.store.clone(), of, room, self.verified.clone()))
+    }
+
+    pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
+        let rows = self.store.faults().await.map_err(internal)?;
+        let servers = self.servers.clone();
+        // Some evidence is judged by computing a batch again.
+        let judge = move || rows.into_iter().map(|row| FaultFile::new(&servers, row)).collect();
+        self.platform.blocking(judge).await.ok_or(ServiceError::Internal)
+    }
+
+    pub(crate) async fn faults(&self) -> Result<Vec<FaultInfo>, ServiceError> {
+        let rows = self.store.faults().await.map_err(internal)?;
+        let info = |row: FaultRow| FaultInfo {
+            seen_at: row.seen_at / 1000,
+            culprit: row.culprit.0,
+            what: row.what,
+            evidence: row.evidence,
+        };
+        Ok(rows.into_iter().map(info).collect())
+    }
+}
+
+/// Does what a request needs of a batch, if it is not spent: some ten microseconds of work, less
+/// than handing it to another thread and back would take.
+fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T> {
+    let material = material.read().unwrap_or_else(PoisonError::into_inner);
+    material.as_deref().map(work)
+}
+
+fn in_epoch(room: &Room, epoch: u64) -> Result<&Collecting, ServiceError> {
+    room.collecting(epoch).ok_or_else(|| {
+        if epoch < room.next_epoch {
+            return epoch_over(epoch);
+        }
+        ServiceError::NotFound(format!("epoch {epoch} is not open yet"))
+    })
+}
+
+fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
+    let Some(collecting) = &room.collecting else {
+        let phase = CollectPhase::WaitingForStock;
+        let number = room.next_epoch;
+        let waiting = EpochStatus {
+            number,
+            batch: None,
+            phase,
+            closes_in_ms: None,
+            assigned: 0,
+            submitted: 0,
+        };
+        return room.open.then_some(waiting);
+    };
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    Some(EpochStatus {
+        number: collecting.number,
+        batch: Some(collecting.batch),
+        phase: CollectPhase::Collecting,
+        closes_in_ms: scheduling::remaining(collecting, room, now),
+        assigned: count(collecting.slots.len()),
+        submitted: count(collecting.submitted.len()),
+    })
+}
+
+/// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from
+/// it.
+pub(crate) fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
+    let mut world = core.world();
+    for (intake, taken) in intakes.iter().zip(taken) {
+        if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken)
+            && let Some(room) = world.rooms.get_mut(&RoomId(*room))
+            && let Some(collecting) =
+                room.collecting.as_mut().filter(|collecting| collecting.number == *epoch)
+        {
+            collecting.submitted.insert(row.slot);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a process does for its server: everything, or, with PostgreSQL, a part.
+
+use std::sync::Arc;
+
+use ostrakon_party::PartyId;
+
+use crate::config::{Config, ConfigError, Role};
+use crate::core::Core;
+use crate::front::{self, Front};
+use crate::interface::{Readiness, ServiceError};
+use crate::operator::metrics;
+use crate::platform::{Platform, StartError};
+use crate::provider::EngineProvider;
+use crate::service::server::{self, Server};
+
+/// A process, from its start on.
+pub(crate) enum Process {
+    Server(Arc<Server>),
+    Front(Arc<Front>),
+}
+
+impl Process {
+    pub async fn start(
+        config: Config,
+        provider: Arc<dyn EngineProvider>,
+        platform: Arc<dyn Platform>,
+    ) -> Result<Self, StartError> {
+        Ok(match config.process.role {
+            Role::All | Role::Engine => {
+                Self::Server(server::start(config, provider, platform).await?)
+            }
+            Role::Intake => Self::Front(front::start(config, provider, platform).await?),
+        })
+    }
+
+    /// The process as one that serves participants only, if it is one.
+    pub fn front(&self) -> Option<&Front> {
+        match self {
+            Self::Server(_) => None,
+            Self::Front(front) => Some(front),
+        }
+    }
+
+    /// The server, running or not yet.
+    pub fn server(&self) -> Result<&Server, ServiceError> {
+        match self {
+            Self::Server(server) => Ok(server),
+            Self::Front(front) => Err(front.elsewhere()),
+        }
+    }
+
+    /// The running server.
+    pub fn core(&self) -> Result<&Arc<Core>, ServiceError> {
+        match self {
+            Self::Server(server) => server.core(),
+            Self::Front(front) => Err(front.elsewhere()),
+        }
+    }
+
+    pub fn config(&self) -> &Config {
+        match self {
+            Self::Server(server) => server.config(),
+            Self::Front(front) => front.config(),
+        }
+    }
+
+    pub fn is_administrator(&self, token: &str) -> bool {
+        match self {
+            Self::Server(server) => server.is_administrator(token),
+            // It knows no token.
+            Self::Front(_) => false,
+        }
+    }
+
+    pub fn reload(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Server(server) => server.reload(),
+            Self::Front(_) => Ok(()),
+        }
+    }
+
+    pub fn set_certificate_expires(&self, time: u64) {
+        match self {
+            Self::Server(server) => server.set_certificate_expires(time),
+            Self::Front(front) => front.set_certificate_expires(time),
+        }
+    }
+
+    pub fn certificate_expires(&self) -> Option<u64> {
+        match self {
+            Self::Server(server) => server.certificate_expires(),
+            Self::Front(front) => front.certificate_expires(),
+        }
+    }
+
+    pub fn readiness(&self) -> Readiness {
+        match self {
+            Self::Server(server) => server.readiness(),
+            Self::Front(front) => front.readiness(),
+        }
+    }
+
+    pub fn metrics(&self) -> String {
+        match self {
+            Self::Server(server) => server.metrics(),
+            Self::Front(front) => {
+                metrics::render_intake(front.readiness().ready, front.certificate_expires())
+            }
+        }
+    }
+
+    pub fn set_blocked(&self, peer: PartyId, blocked: bool) {
+        if let Self::Server(server) = self {
+            server.set_blocked(peer, blocked);
+        }
+    }
+
+    pub async fn ended(&self) -> String {
+        match self {
+            Self::Server(server) => server.ended().await,
+            // Nothing in its memory matters, so it can always go on.
+            Self::Front(_) => std::future::pending().await,
+        }
+    }
+
+    pub async fn stop(&self) {
+        match self {
+            Self::Server(server) => server.stop().await,
+            Self::Front(front) => front.stop().await,
+        }
+    }
+}
