@@ -10,6 +10,7 @@
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
 //! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
+//! - [`leaf_sums`]: the streams of a tree's leaves, added up by the bits of their numbers.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
 //! - [`FixedKeyHash`]: correlation-robust hashing of blocks with AES under a public key.
 //!
@@ -25,6 +26,7 @@ pub mod gf64;
 mod memory;
 pub mod permutation;
 mod prg;
+mod sums;
 mod threads;
 mod xor;
 
@@ -34,4 +36,5 @@ pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
 pub use memory::{give_back_memory, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
+pub use sums::leaf_sums;
 pub use xor::xor_into;

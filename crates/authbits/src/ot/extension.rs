@@ -1,18 +1,16 @@
 //! Steps 3 to 5: extension and its consistency check.
 
-use ostrakon_kernels::inner_product;
+use ostrakon_kernels::{inner_product, leaf_sums, xor_into};
 use ostrakon_party::PartyId;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::trees::Leaves;
-use super::{Columns, HASHES, LEAVES, LEVELS, Setup, words_of_lot};
+use super::{Columns, HASHES, LEVELS, Setup, words_of_lot};
 use crate::abort::Abort;
 use crate::bits::{Bits, bytes_of, words_of};
 use crate::run::{Coin, Kind, Run};
 
-/// Bytes of a column that are computed together, in the first-level cache.
-const TILE: usize = 1 << 10;
 const HASH: usize = 8 * HASHES;
 
 /// Trees of one set-up that a lot uses: the first `trees`, from `position` of their streams on.
@@ -66,35 +64,6 @@ impl Drop for Lot<'_> {
     }
 }
 
-/// Sums of the streams of leaves `16 − n ..`, numbered by place: returns the sum of all, and writes
-/// the sums of those with bit j set into the four columns at `out`.
-fn fold(leaves: &Leaves, position: u64, length: usize, out: &mut [u8]) -> Vec<u8> {
-    let mut total = vec![0; length];
-    let mut tile = vec![0; LEAVES * TILE];
-    for start in (0..length).step_by(TILE) {
-        let size = TILE.min(length - start);
-        let absent = LEAVES - leaves.0.len();
-        tile[..absent * TILE].fill(0);
-        for (leaf, part) in leaves.0.iter().zip(tile.chunks_exact_mut(TILE).skip(absent)) {
-            leaf.fill_at(position + start as u64, &mut part[..size]);
-        }
-        for level in 0..LEVELS {
-            let column = &mut out[level * length + start..][..size];
-            for pair in 0..LEAVES >> (level + 1) {
-                let (low, high) = tile[2 * pair * TILE..].split_at_mut(TILE);
-                for ((low, high), column) in low[..size].iter_mut().zip(high).zip(&mut *column) {
-                    *column ^= *high;
-                    *low ^= *high;
-                }
-                tile.copy_within(2 * pair * TILE..(2 * pair + 1) * TILE, pair * TILE);
-            }
-        }
-        total[start..start + size].copy_from_slice(&tile[..size]);
-    }
-    tile.zeroize();
-    total
-}
-
 /// Step 3 at the owner: columns v, and the corrections.
 fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
     let length = lot.choices.len();
@@ -102,9 +71,10 @@ fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
     for ((owned, _, _, position), out) in
         lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length))
     {
-        let mut sum = fold(owned, position, length, out);
-        ostrakon_kernels::xor_into(&mut sum, &lot.choices);
-        corrections.extend_from_slice(&sum);
+        let start = corrections.len();
+        corrections.resize(start + length, 0);
+        leaf_sums(&owned.0, position, &mut corrections[start..], out);
+        xor_into(&mut corrections[start..], &lot.choices);
     }
     columns
 }
@@ -113,11 +83,12 @@ fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
 fn hold(lot: &Lot, peer: usize, corrections: &[u8]) -> Vec<u8> {
     let length = lot.choices.len();
     let mut columns = vec![0; LEVELS * lot.trees() * length];
+    let mut total = Zeroizing::new(vec![0; length]);
     let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
     for (((_, held, nibble, position), out), correction) in
         trees.zip(corrections.chunks_exact(length))
     {
-        fold(held, position, length, out).zeroize();
+        leaf_sums(&held.0, position, &mut total, out);
         for (level, column) in out.chunks_exact_mut(length).enumerate() {
             let bit = ((nibble >> level & 1) as u8).wrapping_neg();
             column.iter_mut().zip(correction).for_each(|(w, c)| *w ^= c & bit);
