@@ -81,21 +81,29 @@ impl Bits {
 
     /// Appends the bits of another string.
     pub(crate) fn append(&mut self, other: &Self) {
-        let start = self.len;
+        let (place, used) = (self.len / 64, self.len % 64);
         self.len += other.len;
-        self.words.resize(self.len.div_ceil(64), 0);
-        for i in 0..other.len {
-            self.xor_bit(start + i, other.get(i));
+        // One word more than there may be, for what is shifted out.
+        self.words.resize(place + other.words.len() + 1, 0);
+        for (i, word) in other.words.iter().enumerate() {
+            self.words[place + i] |= word << used;
+            self.words[place + i + 1] |= word.checked_shr(64 - used as u32).unwrap_or(0);
         }
+        self.words.truncate(self.len.div_ceil(64));
     }
 
     /// Bits `start..start + len`.
+    ///
+    /// # Panics
+    /// If there are fewer.
     pub fn slice(&self, start: usize, len: usize) -> Self {
-        let mut part = Self::zeros(len);
-        for i in 0..len {
-            part.xor_bit(i, self.get(start + i));
-        }
-        part
+        assert!(start + len <= self.len, "bits {start} to {} of {}", start + len, self.len);
+        let (place, used) = (start / 64, start % 64);
+        let word = |i: usize| {
+            let next = self.words.get(place + i + 1).copied().unwrap_or(0);
+            self.words[place + i] >> used | next.checked_shl(64 - used as u32).unwrap_or(0)
+        };
+        Self::from_words((0..len.div_ceil(64)).map(word).collect(), len)
     }
 
     /// One byte for eight bits, the first bit lowest.

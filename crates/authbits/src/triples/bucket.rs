@@ -5,7 +5,7 @@ use ostrakon_kernels::permutation;
 use super::Triples;
 use super::leaky::Leaky;
 use crate::abort::Abort;
-use crate::bits::Bits;
+use crate::bits::{Bits, mask};
 use crate::mac::Opened;
 use crate::run::{Kind, Run};
 use crate::shares::{KeyId, Shares};
@@ -25,6 +25,15 @@ pub(crate) async fn open(run: &mut Run, kind: Kind, share: &Bits) -> Result<Bits
     Ok(sum)
 }
 
+/// The first member's value plus each other's, bucket by bucket.
+fn differences(buckets: &[&[u32]], get: impl Fn(usize) -> u64) -> impl Iterator<Item = u64> {
+    let others = buckets.iter().flat_map(|members| {
+        let (first, others) = members.split_first().expect("no bucket is empty");
+        others.iter().map(move |other| (*first, *other))
+    });
+    others.map(move |(first, other)| get(first as usize) ^ get(other as usize))
+}
+
 /// Steps 9 and 10. `bucket` divides the number of leaky triples.
 ///
 /// # Errors
@@ -40,19 +49,12 @@ pub(crate) async fn combine(
     let coin = run.toss().await?;
     let order = permutation::sample(&coin.stream(0), leaky.x.len());
     let buckets: Vec<&[u32]> = order.chunks_exact(bucket).collect();
-    let differences = |get: &dyn Fn(usize) -> u64| -> Vec<u64> {
-        let of_bucket = |members: &&[u32]| {
-            let first = get(members[0] as usize);
-            members[1..].iter().map(|&k| first ^ get(k as usize)).collect::<Vec<_>>()
-        };
-        buckets.iter().flat_map(of_bucket).collect()
-    };
     let shares: Bits =
-        differences(&|k| u64::from(leaky.y.get(k))).into_iter().map(|d| d == 1).collect();
+        differences(&buckets, |k| u64::from(leaky.y.get(k))).map(|d| d == 1).collect();
     let d = open(run, Kind::Differences, &shares).await?;
     // Step 10.
     let mut opened = Opened::default();
-    opened.push(&d, &differences(&|k| leaky.y_macs[k]));
+    opened.push(&d, &differences(&buckets, |k| leaky.y_macs[k]).collect::<Vec<_>>());
     opened.check(run, delta).await?;
     let (mut x, mut z) = (Bits::zeros(buckets.len()), Bits::zeros(buckets.len()));
     let y = buckets.iter().map(|members| leaky.y.get(members[0] as usize)).collect();
@@ -65,8 +67,9 @@ pub(crate) async fn combine(
             let d = i > 0 && d.get(q * (bucket - 1) + i - 1);
             x.xor_bit(q, leaky.x.get(k));
             z.xor_bit(q, leaky.z.get(k) ^ (d & leaky.x.get(k)));
-            x_macs[q] ^= leaky.x_macs[k];
-            z_macs[q] ^= leaky.z_macs[k] ^ if d { leaky.x_macs[k] } else { 0 };
+            let mac = leaky.x_macs[k];
+            x_macs[q] ^= mac;
+            z_macs[q] ^= leaky.z_macs[k] ^ (mac & mask(u64::from(d)));
         }
     }
     Ok(Triples {
