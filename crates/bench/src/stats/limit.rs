@@ -218,6 +218,20 @@ impl Work {
         }
     }
 
+    /// Of so many reports of lists, of which the sums of sketches of `bits` bits are authenticated
+    /// (steps 5, 7 and 13): each member expands its share of every report, and masks for the sums
+    /// come from 16 trees in each ordered pair.
+    pub fn lists(members: usize, reports: usize, bits: usize) -> Self {
+        let (c, m, bits) = (members as f64, reports as f64, bits as f64);
+        Self {
+            stream: c * m * bits / 8.0 + c * (c - 1.0) * bits / 8.0 * 16.0 * 31.0,
+            combination: c * m * 3.0,
+            decoding: c * m * 2.0,
+            multiplication: c * m,
+            ..Self::default()
+        }
+    }
+
     /// With messages: what each member sends, in so many rounds.
     pub fn carrying(self, members: usize, bytes: u64, rounds: u32) -> Self {
         let members = members as f64;

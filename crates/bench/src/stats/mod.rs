@@ -7,13 +7,14 @@ mod link;
 pub mod member;
 pub mod triples;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_kernels::Prg;
-use ostrakon_stats::{Form, Question, Scope, Statistic, Value, report};
+use ostrakon_stats::{Answer, Form, Question, Scope, Statistic, Value, report};
 use serde::Serialize;
 
 use self::committee::{Committee, Outcome, Phases};
@@ -49,7 +50,7 @@ pub struct Measurement {
     pub servers: u8,
     /// Reports.
     pub reports: u32,
-    /// Bits of a number.
+    /// Bits of a number; 0 of lists.
     pub width: u8,
     /// How much longer than on this machine a message takes.
     pub latency_ms: u64,
@@ -78,7 +79,42 @@ pub struct Measurement {
     pub limit_parts: Parts,
 }
 
-/// Measures the median, the sum and a histogram of ten bins.
+/// Most lists of things: the circuit is the same however many there are, and a report of one has 68
+/// kilobytes.
+const LISTS: u32 = 200;
+/// Things in each list, and counters of the sketch.
+const THINGS: u32 = 20;
+const COUNTERS: u16 = 1024;
+
+/// What is asked of how many.
+struct Task<'a> {
+    name: &'static str,
+    question: Question,
+    options: &'a Options,
+}
+
+impl<'a> Task<'a> {
+    fn new(options: &'a Options, name: &'static str, statistic: Statistic) -> Self {
+        let form = match statistic {
+            Statistic::Distinct => Form::Items { counters: COUNTERS },
+            _ => Form::Number { width: options.width },
+        };
+        let (text, statistics) = (String::new(), vec![statistic]);
+        let question = Question { text, form, minimum: 1, statistics, epsilon: None };
+        Self { name, question, options }
+    }
+
+    fn is_of_lists(&self) -> bool {
+        matches!(self.question.form, Form::Items { .. })
+    }
+
+    fn reports(&self) -> u32 {
+        let reports = self.options.reports;
+        if self.is_of_lists() { reports.min(LISTS) } else { reports }
+    }
+}
+
+/// Measures the median, the sum, a histogram of ten bins, and a count of different things.
 ///
 /// # Errors
 /// If the options are out of range, a process fails, or something is wrong or of another size than
@@ -93,6 +129,7 @@ pub fn run(
         ("median", Statistic::Quantile(500)),
         ("sum", Statistic::Sum),
         ("histogram", Statistic::Histogram((1..10).map(tenth).collect())),
+        ("distinct", Statistic::Distinct),
     ];
     let measured = if options.median_only { 1 } else { statistics.len() };
     let mut measurements = Vec::new();
@@ -100,10 +137,11 @@ pub fn run(
         tell(&format!("{servers} servers meet"));
         let mut committee = Committee::start_apart(program, servers.into(), options.latency)?;
         for (name, statistic) in &statistics[..measured] {
+            let task = Task::new(options, name, statistic.clone());
             let mut tell = |what: &str| tell(&format!("{name}, {servers} servers, {what}"));
-            let outcome = middle(options, &mut committee, statistic, &mut tell)?;
+            let outcome = middle(&task, &mut committee, &mut tell)?;
             tell("what cannot be avoided is measured");
-            measurements.push(measurement(options, name, servers, outcome)?);
+            measurements.push(measurement(&task, servers, outcome)?);
         }
     }
     Ok(measurements)
@@ -111,21 +149,19 @@ pub fn run(
 
 /// The run that took the median of the time.
 fn middle(
-    options: &Options,
+    task: &Task<'_>,
     committee: &mut Committee,
-    statistic: &Statistic,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Outcome> {
-    let (form, statistics) = (Form::Number { width: options.width }, vec![statistic.clone()]);
-    let question = Question { text: String::new(), form, minimum: 1, statistics, epsilon: None };
+    let question = &task.question;
     question.validate()?;
     let mut outcomes = Vec::new();
-    for run in 1..=options.runs {
-        tell(&format!("run {run} of {}", options.runs));
-        let scope = committee.scope(&question);
-        let (numbers, made) = drawn(&scope, options.width, options.reports)?;
-        let outcome = committee.compute(&question, &made)?;
-        ensure!(is_right(&question, &numbers, &outcome.answers), "an answer is wrong");
+    for run in 1..=task.options.runs {
+        tell(&format!("run {run} of {}", task.options.runs));
+        let scope = committee.scope(question);
+        let (values, made) = drawn(&scope, task)?;
+        let outcome = committee.compute(question, &made)?;
+        ensure!(is_right(question, &values, &outcome.answers), "an answer is wrong");
         outcomes.push(outcome);
     }
     let seconds = median(outcomes.iter().map(|outcome| outcome.phases.sum()).collect());
@@ -133,28 +169,26 @@ fn middle(
     Ok(outcomes.swap_remove(place.unwrap_or_default()))
 }
 
-fn measurement(
-    options: &Options,
-    statistic: &'static str,
-    servers: u8,
-    outcome: Outcome,
-) -> Result<Measurement> {
-    let Options { reports, width, latency, .. } = *options;
+fn measurement(task: &Task<'_>, servers: u8, outcome: Outcome) -> Result<Measurement> {
+    let Options { width, latency, .. } = *task.options;
     let Outcome { ands, triples, bucket, sent, offline_bytes, phases, .. } = outcome;
-    let members = usize::from(servers);
-    let work = Work::preparation(members, bucket * triples)
-        + Work::circuit(members, ands)
-        + Work::reports(members, reports as usize);
+    let (members, reports) = (usize::from(servers), task.reports());
+    let of_reports = match task.is_of_lists() {
+        false => Work::reports(members, reports as usize),
+        true => Work::lists(members, reports as usize, task.question.form.bits()),
+    };
+    let work =
+        Work::preparation(members, bucket * triples) + Work::circuit(members, ands) + of_reports;
     let mut limit_parts = Units::measure()?.limit(&work.carrying(members, sent.bytes, sent.rounds));
     if !latency.is_zero() {
         limit_parts.insert("latency", f64::from(sent.rounds) * latency.as_secs_f64());
     }
     let (seconds, limit_seconds) = (phases.sum(), limit_parts.values().sum());
     Ok(Measurement {
-        statistic,
+        statistic: task.name,
         servers,
         reports,
-        width,
+        width: if task.is_of_lists() { 0 } else { width },
         latency_ms: u64::try_from(latency.as_millis())?,
         ands,
         triples,
@@ -170,34 +204,51 @@ fn measurement(
     })
 }
 
-/// Random numbers, and their reports.
-fn drawn(scope: &Scope<'_>, width: u8, count: u32) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
+/// Random numbers, or lists of which any two neighbours share half of their things; and their
+/// reports.
+fn drawn(scope: &Scope<'_>, task: &Task<'_>) -> Result<(Vec<Value>, Vec<Vec<u8>>)> {
     let seed = Secret::new(secret()?);
     let prg = Prg::new(seed.expose());
-    let mut numbers = Vec::new();
+    let mut values = Vec::new();
     let mut reports = Vec::new();
-    for i in 0..u64::from(count) {
-        let mut bytes = [0; 8];
-        prg.fill_at(8 * i, &mut bytes);
-        let number = u64::from_le_bytes(bytes) >> (64 - width);
+    for i in 0..u64::from(task.reports()) {
+        let value = if task.is_of_lists() {
+            let first = i * u64::from(THINGS / 2);
+            let thing = |thing: u64| thing.to_le_bytes().to_vec();
+            Value::Items((first..first + u64::from(THINGS)).map(thing).collect())
+        } else {
+            let mut bytes = [0; 8];
+            prg.fill_at(8 * i, &mut bytes);
+            Value::Number(u64::from_le_bytes(bytes) >> (64 - task.options.width))
+        };
         let of = |context| seed.derive(context, &[&i.to_le_bytes()]);
         let key = SigningKey::from_seed(of("ostrakon/v1/bench/reporter").expose());
         let randomness = of("ostrakon/v1/bench/report");
-        reports.push(report::make(scope, &Value::Number(number), &key, &randomness)?);
-        numbers.push(number);
+        reports.push(report::make(scope, &value, &key, &randomness)?);
+        values.push(value);
     }
-    Ok((numbers, reports))
+    Ok((values, reports))
 }
 
-fn is_right(question: &Question, numbers: &[u64], answers: &[ostrakon_stats::Answer]) -> bool {
+/// Whether the answers are those in the clear; an estimate may be off by five times its deviation.
+fn is_right(question: &Question, values: &[Value], answers: &[Answer]) -> bool {
+    if let [Answer::Distinct { estimate }] = answers {
+        let lists = values.iter().filter_map(|value| match value {
+            Value::Items(things) => Some(things),
+            _ => None,
+        });
+        let different = lists.flatten().collect::<BTreeSet<_>>().len() as f64;
+        let off = (*estimate as f64 - different).abs();
+        return off <= 5.0 * 1.04 / f64::from(COUNTERS).sqrt() * different;
+    }
     let width = question.form.bits();
-    let digits = |n: &u64| {
-        let n = *n;
+    let digits = |value: &Value| {
+        let Value::Number(n) = *value else { unreachable!("numbers are asked for") };
         (0..width).map(move |digit| n >> digit & 1 == 1)
     };
-    let inputs: Vec<bool> = numbers.iter().flat_map(digits).collect();
-    let opened = question.circuit(numbers.len()).evaluate(&inputs);
-    question.read(numbers.len(), &opened).is_some_and(|expected| expected == answers)
+    let inputs: Vec<bool> = values.iter().flat_map(digits).collect();
+    let opened = question.circuit(values.len()).evaluate(&inputs);
+    question.read(values.len(), &opened).is_some_and(|expected| expected == answers)
 }
 
 /// The measurements as a table for people.
