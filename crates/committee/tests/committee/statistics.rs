@@ -34,15 +34,17 @@ fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reporters_who_have_gone_are_counted_and_only_the_answers_come_out() {
-    let world = World::start_statistics(3).await;
+    let mut world = World::start_statistics(3).await;
     let draft = ask(&world);
     let id = draft.draft.id();
     world.create(&draft).await;
-    // The third report reaches one member alone, and its reporter has gone.
+    // The third report reaches one member alone; its reporter has gone, and the member is killed as
+    // soon as it has given its receipt.
     for (seed, number) in [(1, 10), (2, 200)] {
         world.submit(&report(&world, &draft.draft, seed, number)).await;
     }
     world.members[1].submit(&id, report(&world, &draft.draft, 3, 30)).await.unwrap();
+    world.restart(1).await;
     world.close(&draft).await;
     let archive = world.result(&id).await;
     assert_eq!(archive.verify(), Ok(()));
