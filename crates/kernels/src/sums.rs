@@ -15,6 +15,7 @@ const LEVELS: usize = 4;
 /// Bytes of each stream that are added up while they are in the first-level cache.
 const TILE: usize = 1 << 10;
 /// Bytes that are added up at a time.
+#[cfg(target_arch = "x86_64")]
 const WIDE: usize = 32;
 
 type Tile = [[u8; TILE]; LEAVES];
