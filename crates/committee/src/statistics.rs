@@ -139,8 +139,7 @@ impl Job for Statistics {
     }
 
     fn memory(&self, draft: &Draft, inputs: usize) -> u64 {
-        let gates = |question: Question| question.circuit(inputs.max(1)).ands();
-        question(draft).map_or(0, |question| GATE_BYTES * gates(question) as u64)
+        question(draft).map_or(0, |question| GATE_BYTES * question.load().gates(inputs.max(1)))
     }
 
     fn repeats(&self) -> bool {

@@ -10,7 +10,11 @@ const PLACES: u64 = 17;
 /// Digits of a number with noise.
 const NOISY: u64 = 64;
 
-/// AND gates of a circuit, at most.
+/// Other gates of a circuit of the asker's own that weigh as much as an AND gate: they need neither
+/// triple nor message, but memory and time at every member.
+const FREE: usize = 8;
+
+/// AND gates of a circuit, at most; of the asker's own the others are in it with their weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// However few reports there are.
@@ -111,15 +115,15 @@ impl Question {
             }
             Statistic::Distinct => Load { fixed: noise.iter().sum(), each: 0 },
             Statistic::Circuit(own) => {
-                let ands = own.ands() as u64;
+                let weight = (own.ands() + own.free_gates().div_ceil(FREE)) as u64;
                 let bits: u64 = own.outputs().iter().map(|bits| *bits as u64).sum();
                 let values = own.outputs().len() as u64;
                 match own.reads() {
-                    Some(Reads::All(_)) => Load { fixed: ands, each: 0 },
+                    Some(Reads::All(_)) => Load { fixed: weight, each: 0 },
                     // As a sum's.
                     _ => Load {
                         fixed: 2 * NOISY * values + noise.iter().sum::<u64>(),
-                        each: ands + 2 * bits + values,
+                        each: weight + 2 * bits + values,
                     },
                 }
             }

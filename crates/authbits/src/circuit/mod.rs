@@ -140,6 +140,11 @@ impl Circuit {
         self.outputs.len()
     }
 
+    /// Gates of every kind.
+    pub fn gates(&self) -> usize {
+        self.gates.len()
+    }
+
     /// AND gates: triples that an evaluation uses up.
     pub fn ands(&self) -> usize {
         self.ands

@@ -122,6 +122,11 @@ impl OwnCircuit {
         &self.read.as_ref().expect("validated").circuit
     }
 
+    /// Its gates that are not AND gates; none of a text that is no circuit.
+    pub(crate) fn free_gates(&self) -> usize {
+        self.read.as_ref().map_or(0, |parsed| parsed.circuit.gates() - parsed.circuit.ands())
+    }
+
     /// Its AND gates; none of a text that is no circuit.
     pub(crate) fn ands(&self) -> usize {
         self.read.as_ref().map_or(0, |parsed| parsed.circuit.ands())
