@@ -31,7 +31,7 @@ pub enum TooWeak {
     Numbers,
     /// The bound.
     #[error(
-        "no member may be honest with 2^{log2:.2}, and 2^-{asked} is asked for; {}",
+        "the chance that no member is honest may be 2^{log2:.2}, and at most 2^-{asked} is asked for; {}",
         remedy(*.enough)
     )]
     Bound {

@@ -1,5 +1,7 @@
 //! A committee of processes, asked as people ask it, while members are killed.
 
+mod asked;
+mod election;
 mod graph;
 
 use std::io::{BufRead, BufReader};
