@@ -66,3 +66,124 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   await creator.isAccessible();
   await creator.picture('result');
 });
+
+/**
+ * Asks with the form as `fill` leaves it, and goes to the question; the link for those who answer.
+ *
+ * @param {Visitor} creator
+ * @param {() => Promise<void>} fill
+ */
+async function ask(creator, fill) {
+  const { page } = creator;
+  await fill();
+  await page.getByLabel('Fewest answers').fill('3');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { name: 'Your question is asked' }).waitFor();
+  const link = await page.getByLabel('Link to the question').inputValue();
+  await page.getByRole('link', { name: 'Go to the question' }).click();
+  return link;
+}
+
+/** @param {Visitor} creator */
+async function close({ page }) {
+  await page.getByRole('button', { name: 'Close, and compute the result' }).click();
+  await page.getByRole('heading', { name: 'Result' }).waitFor();
+}
+
+test('groups have results of their own, and of a small one nothing is told', async ({
+  browser,
+  committee,
+}) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask`);
+  const { page } = creator;
+  const link = await ask(creator, async () => {
+    await page.getByLabel('What do you ask?').fill('How long is your way, in minutes?');
+    await page.getByLabel('Largest number').fill('120');
+    await page.getByLabel('Groups, one on each line').fill('North');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.getByRole('alert').getByText('One group is none').waitFor();
+    await page.getByLabel('Groups, one on each line').fill('North\nSouth\nFar away\n');
+    await creator.isAccessible();
+    await creator.picture('ask-groups');
+  });
+  await page.getByText('For each group by itself (North, South, Far away)').waitFor();
+  const answers = [
+    ['North', '10'],
+    ['North', '30'],
+    ['North', '20'],
+    ['South', '60'],
+    ['South', '90'],
+    ['South', '70'],
+    ['Far away', '99'],
+  ];
+  for (const [index, [group = '', number = '']] of answers.entries()) {
+    const reporter = await Visitor.arrive(browser, PHONE);
+    await reporter.open(link);
+    await reporter.page.getByLabel('Your number').fill(number);
+    if (index === 0) {
+      // Who names no group has not answered.
+      await reporter.page.getByRole('button', { name: 'Send' }).click();
+      await reporter.page.locator('select:focus').waitFor();
+    }
+    await reporter.page.getByLabel('Your group').selectOption(group);
+    if (index === 0) {
+      await reporter.isAccessible();
+      await reporter.picture('answering-group');
+    }
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    assert.deepEqual(reporter.complaints, []);
+    await reporter.leave();
+  }
+  await close(creator);
+  const rows = await page.locator('table').first().locator('tr').allInnerTexts();
+  assert.deepEqual(
+    rows.slice(1).map((row) => row.split(/\s+/)),
+    [
+      ['North', '20'],
+      ['South', '70'],
+    ],
+  );
+  await page.getByText('Too few answers to tell anything of: Far away').waitFor();
+  assert(!(await page.locator('main').innerText()).includes('99'));
+  await creator.isAccessible();
+  await creator.picture('result-groups');
+});
+
+test('choices are counted by their names', async ({ browser, committee }) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask`);
+  const { page } = creator;
+  const link = await ask(creator, async () => {
+    await page.getByLabel('What do you ask?').fill('Where do we meet?');
+    await page.getByLabel('One of several choices').check();
+    await page.getByLabel('The choices, one on each line').fill('Park\nHarbour\nLibrary');
+    await page.getByLabel('The three that most chose').check();
+    await creator.isAccessible();
+  });
+  for (const choice of ['Harbour', 'Park', 'Harbour']) {
+    const reporter = await Visitor.arrive(browser, PHONE);
+    await reporter.open(link);
+    await reporter.page.getByLabel(choice).check();
+    if (choice === 'Park') {
+      await reporter.isAccessible();
+      await reporter.picture('answering-choice');
+    }
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    await reporter.leave();
+  }
+  await close(creator);
+  const rows = await page.locator('table').first().locator('tbody tr').allInnerTexts();
+  assert.deepEqual(
+    rows.map((row) => row.split(/\s+/)),
+    [
+      ['Park', '1'],
+      ['Harbour', '2'],
+      ['Library', '0'],
+    ],
+  );
+  await creator.isAccessible();
+  await creator.picture('result-choices');
+});

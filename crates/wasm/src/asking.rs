@@ -32,8 +32,9 @@ impl AskedCommittee {
     }
 
     /// A question, drafted and signed: JSON of `{id, draft}`, of which the draft is for
-    /// `POST /api/v1/computations`. `terms` is JSON of `{text, largest, minimum, statistics,
-    /// closes, invited}`: seconds since 1970 or null, and a list of keys or null for everybody.
+    /// `POST /api/v1/computations`. `terms` is JSON of `{text, largest, groups, things,
+    /// minimum, statistics, closes, invited}`: how many groups or null, whether lists of things
+    /// are asked for, seconds since 1970 or null, and a list of keys or null for everybody.
     ///
     /// # Errors
     /// If the question cannot be asked, or the browser has no randomness.
@@ -41,8 +42,8 @@ impl AskedCommittee {
         self.0.ask(terms, &creator.key).map_err(shown)
     }
 
-    /// What a draft asks: JSON of `{text, largest, minimum, statistics, epsilon, closes, anyone,
-    /// creator}`. `view` is the answer of `GET /api/v1/computations/ID`.
+    /// What a draft asks: JSON of `{text, largest, groups, things, minimum, statistics,
+    /// at_once, epsilon, closes, anyone, creator}`. `view` is the answer of `GET /api/v1/computations/ID`.
     ///
     /// # Errors
     /// If the draft is not the link's.
@@ -55,12 +56,31 @@ impl AskedCommittee {
         self.0.admits(&reporter.key)
     }
 
-    /// A report, for `POST …/inputs` at every member: the same bytes.
+    /// A report of a number, and of the reporter's group where there are some, for
+    /// `POST …/inputs` at every member: the same bytes.
     ///
     /// # Errors
     /// If the number is not one that is asked for, or the browser has no randomness.
-    pub fn report(&self, number: u64, reporter: &DeviceKey) -> Result<Vec<u8>, JsError> {
-        self.0.report(number, &reporter.key).map_err(shown)
+    pub fn report(
+        &self,
+        number: u64,
+        group: Option<u16>,
+        reporter: &DeviceKey,
+    ) -> Result<Vec<u8>, JsError> {
+        self.0.report(number, group, &reporter.key).map_err(shown)
+    }
+
+    /// A report of a list of things, the same way.
+    ///
+    /// # Errors
+    /// If lists are not asked for, or the browser has no randomness.
+    #[wasm_bindgen(js_name = reportThings)]
+    pub fn report_things(
+        &self,
+        things: Vec<String>,
+        reporter: &DeviceKey,
+    ) -> Result<Vec<u8>, JsError> {
+        self.0.report_things(things, &reporter.key).map_err(shown)
     }
 
     /// Whether a member's answer to `POST …/inputs` is its receipt for this report.

@@ -1,5 +1,7 @@
 //! What [`super::AskedCommittee`] does, without a browser.
 
+use std::collections::BTreeSet;
+
 use ostrakon_computation::{
     Archive, Committee, ComputationId, Contributors, Draft, Input, Order, Said, SignedDraft, Spent,
     Statement,
@@ -8,6 +10,9 @@ use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::asked::{self, Asked, JOB, parameters};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
 use serde::{Deserialize, Serialize};
+
+/// Counters of a sketch of things: they are off by 1.04/√1024.
+const COUNTERS: u16 = 1024;
 
 /// Errors are for people.
 pub type Shown<T> = Result<T, String>;
@@ -35,6 +40,11 @@ pub struct AskedCommittee {
 struct Terms {
     text: String,
     largest: u64,
+    /// How many groups, to one of which everybody belongs.
+    groups: Option<u16>,
+    /// Whether everybody names things.
+    #[serde(default)]
+    things: bool,
     minimum: u32,
     statistics: Vec<Statistic>,
     closes: Option<u64>,
@@ -51,9 +61,14 @@ struct Drafted {
 #[derive(Serialize)]
 struct Read<'a> {
     text: &'a str,
+    /// Zero where things are asked for.
     largest: u64,
+    groups: Option<u16>,
+    things: bool,
     minimum: u32,
     statistics: &'a [Statistic],
+    /// Whether a circuit of the asker's own may tell anything of one report.
+    at_once: bool,
     epsilon: Option<u32>,
     closes: Option<u64>,
     anyone: bool,
@@ -99,8 +114,12 @@ impl AskedCommittee {
 
     pub fn ask(&self, terms: &str, creator: &SigningKey) -> Shown<String> {
         let terms: Terms = serde_json::from_str(terms).map_err(sentence)?;
-        let Terms { text, largest, minimum, statistics, closes, invited } = terms;
-        let form = Form::number_up_to(largest);
+        let Terms { text, largest, groups, things, minimum, statistics, closes, invited } = terms;
+        let form = match (things, Form::number_up_to(largest), groups) {
+            (true, ..) => Form::Items { counters: COUNTERS },
+            (false, Form::Number { width }, Some(groups)) => Form::Grouped { width, groups },
+            (false, form, _) => form,
+        };
         let question = Question { text, form, minimum, statistics, epsilon: None };
         question.validate().map_err(sentence)?;
         let draft = Draft {
@@ -128,14 +147,19 @@ impl AskedCommittee {
             return Err("this server shows another question than the link's".into());
         }
         let asked = Asked::of(&draft, &self.committee).map_err(sentence)?;
-        let Form::Number { width } = asked.question.form else {
-            return Err("this question does not ask for one number; use the program".into());
+        let (width, groups) = match asked.question.form {
+            Form::Number { width } => (width, None),
+            Form::Grouped { width, groups } => (width, Some(groups)),
+            Form::Items { .. } => (0, None),
         };
         let read = Read {
             text: &draft.title,
             largest: (1 << width) - 1,
+            groups,
+            things: matches!(asked.question.form, Form::Items { .. }),
             minimum: draft.minimum,
             statistics: &asked.question.statistics,
+            at_once: asked.question.reads_all_at_once(),
             epsilon: asked.question.epsilon,
             closes: draft.closes,
             anyone: draft.contributors == Contributors::Anyone,
@@ -156,9 +180,24 @@ impl AskedCommittee {
         Ok(asked)
     }
 
-    pub fn report(&self, number: u64, reporter: &SigningKey) -> Shown<Vec<u8>> {
+    /// Of a group where there are some.
+    pub fn report(&self, number: u64, group: Option<u16>, reporter: &SigningKey) -> Shown<Vec<u8>> {
+        let value = match group {
+            None => Value::Number(number),
+            Some(group) => Value::Grouped { group, number },
+        };
+        self.report_of(&value, reporter)
+    }
+
+    /// Each thing once.
+    pub fn report_things(&self, things: Vec<String>, reporter: &SigningKey) -> Shown<Vec<u8>> {
+        let things: BTreeSet<Vec<u8>> = things.into_iter().map(String::into_bytes).collect();
+        self.report_of(&Value::Items(things.into_iter().collect()), reporter)
+    }
+
+    fn report_of(&self, value: &Value, reporter: &SigningKey) -> Shown<Vec<u8>> {
         let randomness = Secret::new(random()?);
-        let input = self.asked()?.report(&Value::Number(number), reporter, &randomness);
+        let input = self.asked()?.report(value, reporter, &randomness);
         Ok(input.map_err(sentence)?.encode())
     }
 
@@ -243,8 +282,8 @@ mod tests {
         assert_eq!(read["largest"], 255);
         assert_eq!(read["anyone"], true);
         assert!(one.admits(&key(5)));
-        assert!(one.report(256, &key(5)).is_err());
-        let report = one.report(255, &key(5)).unwrap();
+        assert!(one.report(256, None, &key(5)).is_err());
+        let report = one.report(255, None, &key(5)).unwrap();
         let input = Input::decode(&report).unwrap();
         let (contributor, body) = (input.entry.contributor, input.entry.body);
         let computation = one.asked().unwrap().computation;
@@ -260,5 +299,36 @@ mod tests {
         let order: Order = serde_json::from_str(&one.order(&key(9))).unwrap();
         assert_eq!(order.computation, computation);
         assert!(one.verify("{}").is_err());
+    }
+
+    /// Asks, and reads what is asked.
+    fn ask(one: &mut AskedCommittee, terms: &str) -> serde_json::Value {
+        let drafted = one.ask(terms, &key(9)).unwrap();
+        let id = serde_json::from_str::<serde_json::Value>(&drafted).unwrap()["id"].clone();
+        serde_json::from_str(&one.read(&drafted, id.as_str().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn groups_and_things_are_asked_for_and_reported() {
+        let mut one = AskedCommittee::new(&committee(), None).unwrap();
+        let grouped = r#"{"text":"Where? (0 = north, 1 = south)","largest":63,"groups":2,
+            "minimum":2,"statistics":[{"quantile":500}],"closes":null,"invited":null}"#;
+        let read = ask(&mut one, grouped);
+        assert_eq!((&read["groups"], &read["things"]), (&2.into(), &false.into()));
+        assert!(one.report(7, Some(1), &key(5)).is_ok());
+        assert!(one.report(7, Some(2), &key(5)).is_err(), "no such group");
+        assert!(one.report(7, None, &key(5)).is_err(), "of no group");
+        let things = r#"{"text":"What?","largest":3,"things":true,"minimum":2,
+            "statistics":["distinct"],"closes":null,"invited":null}"#;
+        let all = r#"{"text":"What?","largest":3,"minimum":2,"statistics":[{"circuit":
+            "1 7\n3 2 2 2\n1 1\n\n2 1 0 2 6 AND\n"}],"closes":null,"invited":null}"#;
+        assert_eq!(
+            (&ask(&mut one, all)["at_once"], &read["at_once"]),
+            (&true.into(), &false.into())
+        );
+        let read = ask(&mut one, things);
+        assert_eq!((&read["groups"], &read["things"]), (&serde_json::Value::Null, &true.into()));
+        assert!(one.report_things(vec!["a".into(), "b".into(), "a".into()], &key(5)).is_ok());
+        assert!(one.report(1, None, &key(5)).is_err(), "a number is no list");
     }
 }

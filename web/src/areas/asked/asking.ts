@@ -31,9 +31,16 @@ export {
 
 const questionShape = record({
   text,
+  /** The largest number; what it says of lists is nothing. */
   largest: count,
+  /** How many groups there are, to one of which everybody belongs. */
+  groups: optional(count),
+  /** Everybody hands in a list of things. */
+  things: flag,
   minimum: count,
   statistics: list(opaque),
+  /** Whether a circuit of the asker's own reads all answers at once: it may tell any of them. */
+  at_once: flag,
   epsilon: optional(count),
   closes: optional(count),
   anyone: flag,
@@ -46,6 +53,10 @@ const integer: Shape<number> = (value) => {
 };
 
 const binShape = record({ from: count, to: optional(count), count: integer });
+
+const placeShape = record({ candidate: count, count: integer });
+
+const groupShape = record({ size: count, answer: optional(opaque) });
 
 /** Thousandths of ε that all answers so far tell of anybody who reported, and the limit. */
 const spentShape = record({ most: count, budget: optional(count) });
@@ -60,6 +71,13 @@ const provenShape = record({
 
 export type Question = Of<typeof questionShape>;
 export type Bin = Of<typeof binShape>;
+export type Place = Of<typeof placeShape>;
+
+/** A group's answer; none, and size 0, if it has fewer members than the minimum. */
+export interface Group {
+  size: number;
+  answer: Answer | null;
+}
 
 /** An answer as it is shown. */
 export type Answer =
@@ -67,9 +85,15 @@ export type Answer =
   | { kind: 'sum'; sum: number }
   | { kind: 'spread'; mean: number; deviation: number }
   | { kind: 'histogram'; bins: Bin[] }
+  /** The most frequent numbers, the most frequent first. */
+  | { kind: 'top'; places: Place[] }
+  /** How many different things there are, about. */
+  | { kind: 'distinct'; estimate: number }
+  /** The answer to one statistic for each group. */
+  | { kind: 'groups'; groups: Group[] }
   /** Of a circuit of the asker's own. */
   | { kind: 'circuit'; values: number[] }
-  /** What only the program can ask for, and shows. */
+  /** What a newer program asks for. */
   | { kind: 'other' };
 
 /** What came out, proved. */
@@ -87,6 +111,10 @@ export interface Result {
 export interface Terms {
   text: string;
   largest: number;
+  /** How many groups; null without. */
+  groups: number | null;
+  /** Whether lists of things are asked for. */
+  things: boolean;
   minimum: number;
   statistics: unknown[];
   closes: number | null;
@@ -147,8 +175,14 @@ export class Asked extends Committee {
     return this.shown(id, (view) => questionShape(JSON.parse(this.numbers.read(view, id))));
   }
 
-  report(value: number, reporter: DeviceKey): Uint8Array {
-    return this.numbers.report(BigInt(value), reporter);
+  /** A report of a number; `group` is the reporter's, where there are groups. */
+  report(value: number, group: number | undefined, reporter: DeviceKey): Uint8Array {
+    return this.numbers.report(BigInt(value), group, reporter);
+  }
+
+  /** A report of a list of things. */
+  reportThings(things: string[], reporter: DeviceKey): Uint8Array {
+    return this.numbers.reportThings(things, reporter);
   }
 
   /** The result, checked; from whichever member shows one that is proved. */
@@ -163,17 +197,30 @@ export class Asked extends Committee {
 
 /** Reads an answer of so many reports. */
 export function answerOf(answer: unknown, reports: number): Answer {
-  const { quantile, sum, variance, histogram, circuit } = record({
+  const { quantile, sum, variance, histogram, top, distinct, circuit, ...rest } = record({
     quantile: optional(record({ thousandths: count, value: count })),
     sum: optional(integer),
     variance: optional(record({ sum: integer, squares: integer })),
     histogram: optional(list(binShape)),
+    top: optional(list(placeShape)),
+    distinct: optional(record({ estimate: count })),
     circuit: optional(list(integer)),
+    'by-group': optional(list(groupShape)),
   })(answer);
+  const groups = rest['by-group'];
   if (quantile) return { kind: 'quantile', ...quantile };
   if (sum !== null) return { kind: 'sum', sum };
   if (histogram) return { kind: 'histogram', bins: histogram };
   if (circuit) return { kind: 'circuit', values: circuit };
+  if (top) return { kind: 'top', places: top };
+  if (distinct) return { kind: 'distinct', ...distinct };
+  if (groups) {
+    const of = ({ size, answer }: Of<typeof groupShape>) => ({
+      size,
+      answer: answer === null ? null : answerOf(answer, size),
+    });
+    return { kind: 'groups', groups: groups.map(of) };
+  }
   if (!variance) return { kind: 'other' };
   const mean = variance.sum / Math.max(1, reports);
   const spread = variance.squares / Math.max(1, reports) - mean * mean;

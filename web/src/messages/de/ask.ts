@@ -10,6 +10,27 @@ export const de: Ask = {
   question: 'Was fragst du?',
   questionHint:
     'Zum Beispiel: „Was verdienst du im Monat, in Euro?“ Alle, die den Link haben, sehen es.',
+  kindTitle: 'Was schicken alle?',
+  kind: {
+    number: ['Eine Zahl', 'Was jemand verdient, wie lange etwas gedauert hat.'],
+    choice: [
+      'Eine von mehreren Möglichkeiten',
+      'Wie bei einer Abstimmung: Es wird gezählt, wie viele was gewählt haben.',
+    ],
+    things: [
+      'Eine Liste von Dingen',
+      'Es wird gezählt, wie viele verschiedene Dinge in allen Listen zusammen stehen, ungefähr: in zwei von drei Fällen auf 3 % genau.',
+    ],
+  },
+  choices: 'Die Möglichkeiten, eine in jeder Zeile',
+  choicesHint: 'Sie werden Teil der Frage.',
+  groups: 'Gruppen, eine in jeder Zeile, falls du für jede ein Ergebnis willst',
+  groupsHint:
+    'Alle sagen, zu welcher sie gehören; auch das sieht niemand. Über eine Gruppe mit weniger Mitgliedern als der Mindestzahl wird nichts gesagt.',
+  counted: {
+    each: 'Wie viele was gewählt haben',
+    top: 'Die drei am häufigsten gewählten, und nichts über die anderen',
+  },
   largest: 'Größte Zahl, die jemand antworten könnte',
   largestHint: (largest) =>
     `Zahlen von 0 bis ${number(largest)} können geschickt werden. Kleiner ist schneller und fängt Tippfehler ab.`,
@@ -41,6 +62,9 @@ export const de: Ask = {
   asking: 'Die Server nehmen die Frage entgegen …',
   wrong: {
     question: 'Schreib in einer Zeile, was du fragst.',
+    choices: 'Schreib mindestens zwei Möglichkeiten, jede in eine eigene Zeile.',
+    groups: 'Eine Gruppe ist keine: Schreib mindestens zwei, jede in eine eigene Zeile.',
+    long: 'Die Frage und die Namen darin sind zusammen zu lang.',
     statistics: 'Wähle mindestens etwas aus, das herauskommen soll.',
   },
   done: {
@@ -73,15 +97,26 @@ export const de: Ask = {
       quantile: (thousandths) => `der Wert, unter dem ${number(thousandths / 10)} % liegen`,
       sum: 'Summe und Mittelwert',
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
+      top: (places) => `die ${places} am häufigsten gewählten, und wie viele es waren`,
+      distinct: 'ungefähr wie viele verschiedene Dinge genannt werden',
       variance: 'die Varianz',
       circuit: 'was eine eigene Formel aus jeder Antwort macht, über alle zusammengezählt',
       circuitOfAll:
         'was eine eigene Formel aus allen Antworten auf einmal macht; sie kann alles über deine verraten',
       other: 'ein berechneter Wert',
     },
+    eachGroup: (names, minimum) =>
+      `Für jede Gruppe einzeln${names.length > 0 ? ` (${names.join(', ')})` : ''}; über eine mit weniger als ${number(minimum)} Mitgliedern wird nichts gesagt.`,
+    consent:
+      'Ich weiß, dass das Ergebnis meine Antwort verraten kann: Die Formel liest alle Antworten auf einmal.',
     noise: 'Es wird Rauschen beigemischt, damit sich keine einzelne Antwort im Ergebnis zeigt.',
     until: (at) => `Es schließt von selbst: ${moment(at * 1000)}.`,
     yours: 'Deine Zahl',
+    yourGroup: 'Deine Gruppe',
+    choose: 'Deine Wahl',
+    choiceHint: 'Wähle eine.',
+    things: 'Deine Dinge, eines in jeder Zeile',
+    thingsHint: 'Schreib mindestens eines. Dasselbe Wort müssen alle gleich schreiben.',
     range: (largest) => `Eine ganze Zahl von 0 bis ${number(largest)}.`,
     send: 'Abschicken',
     sending: 'Wird allen Servern gegeben …',
@@ -114,6 +149,14 @@ export const de: Ask = {
     mean: 'Mittelwert',
     deviation: 'Standardabweichung',
     circuit: (place) => `Wert ${number(place)} der Formel`,
+    distinct: 'Verschiedene Dinge',
+    about: (estimate) => `etwa ${number(estimate)}`,
+    choice: 'Möglichkeit',
+    top: 'Was die meisten gewählt haben',
+    group: (n) => `Gruppe ${n}`,
+    groups: 'Gruppe',
+    sizes: 'Antworten in jeder Gruppe',
+    few: (names) => `Zu wenige Antworten, um etwas zu sagen über: ${spoken(names)}.`,
     quantiles: 'Wo die Antworten liegen',
     other: 'Eines der Ergebnisse zeigt nur das Programm: ostrakon stats result.',
     of: (n, out) =>

@@ -11,6 +11,24 @@ export const en = {
   question: 'What do you ask?',
   questionHint:
     'For example: “What do you earn a month, in euros?” Everybody with the link sees it.',
+  kindTitle: 'What does everybody send?',
+  kind: {
+    number: ['A number', 'What somebody earns, how long something took.'],
+    choice: ['One of several choices', 'Like a vote: it is counted how many chose what.'],
+    things: [
+      'A list of things',
+      'It is counted how many different things stand in all lists together, about: within 3 % twice out of three times.',
+    ],
+  },
+  choices: 'The choices, one on each line',
+  choicesHint: 'They become part of the question.',
+  groups: 'Groups, one on each line, if you want a result for each',
+  groupsHint:
+    'Everybody says to which one they belong; nobody sees that either. Of a group with fewer members than the fewest answers nothing is told.',
+  counted: {
+    each: 'How many chose what',
+    top: 'The three that most chose, and nothing of the others',
+  },
   largest: 'Largest number that somebody could answer',
   largestHint: (largest: number) =>
     `Numbers from 0 to ${number(largest)} can be sent. Smaller is faster, and cuts off slips of the hand.`,
@@ -42,6 +60,9 @@ export const en = {
   asking: 'The servers take the question…',
   wrong: {
     question: 'Write what you ask, in one line.',
+    choices: 'Write at least two choices, each on a line of its own.',
+    groups: 'One group is none: write at least two, each on a line of its own.',
+    long: 'The question and the names in it are too long together.',
     statistics: 'Choose at least one thing that should come out.',
   },
   done: {
@@ -73,15 +94,25 @@ export const en = {
       quantile: (thousandths: number) => `the value below which ${thousandths / 10} % lie`,
       sum: 'the sum and the mean',
       histogram: (bins: number) => `how many are in each of ${bins} ranges`,
+      top: (places: number) => `the ${places} that most chose, and how many did`,
+      distinct: 'about how many different things are named',
       variance: 'the variance',
       circuit: 'what a formula of the asker’s own makes of each answer, added up over all',
       circuitOfAll:
         'what a formula of the asker’s own makes of all answers at once; it may tell anything of yours',
       other: 'a computed value',
     },
+    eachGroup: (names: string[], minimum: number) =>
+      `For each group by itself${names.length > 0 ? ` (${names.join(', ')})` : ''}; of one with fewer than ${number(minimum)} members nothing is told.`,
+    consent: 'I know that the result may tell my answer: the formula reads all answers at once.',
     noise: 'Noise is added, so that no single answer shows in the result.',
     until: (at: number) => `It closes by itself: ${moment(at * 1000)}.`,
     yours: 'Your number',
+    yourGroup: 'Your group',
+    choose: 'Your choice',
+    choiceHint: 'Choose one.',
+    things: 'Your things, one on each line',
+    thingsHint: 'Write at least one. The same word must be written the same by everybody.',
     range: (largest: number) => `A whole number from 0 to ${number(largest)}.`,
     send: 'Send',
     sending: 'Handing it to all servers…',
@@ -114,6 +145,14 @@ export const en = {
     mean: 'Mean',
     deviation: 'Standard deviation',
     circuit: (place: number) => `Value ${number(place)} of the formula`,
+    distinct: 'Different things',
+    about: (estimate: number) => `about ${number(estimate)}`,
+    choice: 'Choice',
+    top: 'What most chose',
+    group: (n: number) => `Group ${n}`,
+    groups: 'Group',
+    sizes: 'Answers in each group',
+    few: (names: string[]) => `Too few answers to tell anything of: ${spoken(names)}.`,
     quantiles: 'Where the answers lie',
     other: 'One of the results is shown by the program only: ostrakon stats result.',
     of: (n: number, out: number) =>
