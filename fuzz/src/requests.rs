@@ -4,8 +4,8 @@ use ostrakon_broadcast::client::presence_digest;
 use ostrakon_broadcast::envelope::{self, Exchange};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::announcement::{Announcement, Body};
-use ostrakon_node::interface::{IssueRequest, NewRoom, Presence, SubmissionRequest, parse_room};
 use ostrakon_party::PartyId;
+use ostrakon_protocol::{IssueRequest, NewRoom, Presence, SubmissionRequest, parse_room};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -40,7 +40,7 @@ pub const LAYERS: &[&[&str]] = &[
         "ostrakon-graph",
         "ostrakon-stats",
     ],
-    &["ostrakon-messaging"],
+    &["ostrakon-messaging", "ostrakon-protocol"],
     &["ostrakon-committee", "ostrakon-mixer", "ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -88,6 +88,7 @@ const PURE: &[&str] = &[
     "ostrakon-stats",
     "ostrakon-computation",
     "ostrakon-messaging",
+    "ostrakon-protocol",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];

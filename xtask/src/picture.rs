@@ -20,7 +20,7 @@ const MARGIN: usize = 20;
 const TITLE: usize = 54;
 
 /// What each crate is, in a few words, and the colour of its kind.
-const CRATES: [(&str, &str, &str); 27] = [
+const CRATES: [(&str, &str, &str); 28] = [
     ("kernels", "base", "bulk operations"),
     ("field", "base", "arithmetic"),
     ("crypto", "base", "hashes, keys, seals"),
@@ -41,6 +41,7 @@ const CRATES: [(&str, &str, &str); 27] = [
     ("stats", "job", "statistics"),
     ("graph", "job", "graphs"),
     ("messaging", "job", "two people talk"),
+    ("protocol", "base", "requests and answers"),
     ("node", "server", "three servers' rooms"),
     ("mixer", "server", "n servers' rooms"),
     ("committee", "server", "computations"),

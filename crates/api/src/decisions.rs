@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ostrakon_crypto::{Signature, VerifyingKey};
 use ostrakon_node::Service;
-use ostrakon_node::interface::decisions::{
+use ostrakon_protocol::decisions::{
     Acknowledged, DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken,
     RecordsPage, StockLevel, parse_decision,
 };
@@ -56,7 +56,7 @@ fn account(text: &str) -> Result<VerifyingKey, Problem> {
     responses((status = 200, body = Object, description = "Party number, exchange key, signature of the server.")))]
 pub(crate) async fn helper(
     State(service): State<Service>,
-) -> Answer<ostrakon_node::interface::decisions::HelperKey> {
+) -> Answer<ostrakon_protocol::decisions::HelperKey> {
     Ok(axum::Json(service.helper_key()?))
 }
 

@@ -7,12 +7,13 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
-use ostrakon_node::interface::{
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{
     Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness,
     RoomInfo, ServersInfo, Status, SubmissionRequest, parse_room,
 };
-use ostrakon_node::{Service, ServiceError};
 use serde::Deserialize;
 
 use crate::extract::{Administrator, Json, MayCreate, Path, Query};

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ostrakon_broadcast::hosting::{Claim, SignedAction};
 use ostrakon_node::Service;
-use ostrakon_node::interface::{Accepted, ActionTaken, ActionsPage, CodeInfo, parse_room};
+use ostrakon_protocol::{Accepted, ActionTaken, ActionsPage, CodeInfo, parse_room};
 use serde::Deserialize;
 
 use crate::extract::{Json, Path, Query};

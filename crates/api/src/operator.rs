@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use ostrakon_node::Service;
 use ostrakon_node::audit::AuditInfo;
 use ostrakon_node::evidence::FaultFile;
-use ostrakon_node::interface::parse_room;
 use ostrakon_node::operator::Overview;
+use ostrakon_protocol::parse_room;
 use serde::{Deserialize, Serialize};
 
 use crate::extract::{Administrator, Json, Path, Query};

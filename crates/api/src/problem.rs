@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ostrakon_node::ServiceError;
+use ostrakon_protocol::ServiceError;
 use serde::{Deserialize, Serialize};
 
 /// The media type of problem documents.

@@ -9,9 +9,10 @@ use axum::http::{Method, Request, StatusCode, header};
 use futures::future::BoxFuture;
 use ostrakon_api::{LogControl, Options, Problem, router};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, Create, ServerConfig};
+use ostrakon_node::config::{Config, ServerConfig};
 use ostrakon_node::{EngineProvider, Engines, Service, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
+use ostrakon_protocol::Create;
 use tower::ServiceExt;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";

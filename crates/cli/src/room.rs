@@ -9,7 +9,7 @@ use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
 use ostrakon_broadcast::{EngineKind, Mode, RoomId};
 use ostrakon_crypto::Digest;
-use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
+use ostrakon_protocol::{NewRoom, RoomInfo, RoomState, ServersInfo};
 use reqwest::Method;
 use serde::Serialize;
 

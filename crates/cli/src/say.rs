@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use ostrakon_broadcast::room::Admission;
-use ostrakon_node::interface::{LastEpoch, Outcome};
+use ostrakon_protocol::{LastEpoch, Outcome};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Result, bail, ensure};
-use ostrakon_node::config::{Config, Create, ProcessSettings, Role, ServerConfig};
+use ostrakon_node::config::{Config, ProcessSettings, Role, ServerConfig};
+use ostrakon_protocol::Create;
 
 use crate::client::Connection;
 use crate::init::{self, CONFIG};

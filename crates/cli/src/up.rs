@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{Admission, PRACTICE};
 use ostrakon_node::config::Mail;
-use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
+use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
 use tokio::task::JoinSet;
 
 use crate::client::http_client;

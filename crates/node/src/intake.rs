@@ -7,7 +7,7 @@ use ostrakon_store::{Intake, Taken};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::disk::Disk;
-use crate::interface::ServiceError;
+use ostrakon_protocol::ServiceError;
 
 /// How many may wait.
 pub(crate) const WAITING: usize = 4096;

@@ -3,8 +3,8 @@
 //! [`Service`] is its public interface; the HTTP layer is a thin cover over it. Inside, from the
 //! bottom up; a module uses those above it in this list only, and `cargo xtask layers` checks it:
 //!
-//! * `config`, `encoding`, `provider`, [`interface`]: settings, engines and what they bear
-//!   ([`EngineProvider`]), requests and answers.
+//! * `config`, `provider`, `answers`: settings, engines and what they bear ([`EngineProvider`]).
+//!   Requests and answers are those of [`ostrakon_protocol`].
 //! * [`platform`] is the clock, the threads and the links; `disk` the store by way of it; `setup`
 //!   makes the servers' session at the first start.
 //! * `state` is what the servers agree on, and pure: what it is, what an announcement does to it,
@@ -19,15 +19,14 @@
 //! * `operator` is what operators see; `front` is a process that only serves participants.
 //! * `service` starts it all, and does what follows from changes of the state.
 
+mod answers;
 mod boards;
 pub mod config;
 mod core;
 mod decisions;
 mod disk;
-mod encoding;
 mod front;
 mod intake;
-pub mod interface;
 mod ledger;
 mod memory;
 mod mixing;
@@ -44,7 +43,6 @@ mod state;
 pub use boards::archive;
 pub use config::Config;
 pub use disk::audit;
-pub use interface::ServiceError;
 pub use ledger::evidence;
 pub use memory::{creations as creation, history};
 pub use platform::{Platform, StartError};

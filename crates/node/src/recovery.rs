@@ -15,7 +15,6 @@ use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 use crate::core::Core;
 use crate::decisions::course;
 use crate::disk::Disk;
-use crate::interface::MixingPhase;
 use crate::memory::introduction::Progress;
 use crate::mixing::{runner, stock};
 use crate::provider::trusts::Trusts;
@@ -26,6 +25,7 @@ use crate::state::epochs::{Conclusion, KEPT_VERDICTS};
 use crate::state::{
     BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World, scheduling,
 };
+use ostrakon_protocol::MixingPhase;
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {

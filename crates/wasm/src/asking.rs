@@ -43,7 +43,8 @@ impl AskedCommittee {
     }
 
     /// What a draft asks: JSON of `{text, largest, groups, things, minimum, statistics,
-    /// at_once, epsilon, closes, anyone, creator}`. `view` is the answer of `GET /api/v1/computations/ID`.
+    /// at_once, epsilon, closes, anyone, creator}`. `view` is the answer of
+    /// `GET /api/v1/computations/ID`.
     ///
     /// # Errors
     /// If the draft is not the link's.

@@ -4,9 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use ostrakon_crypto::Signature;
 use ostrakon_node::Service;
-use ostrakon_node::interface::decisions::{
-    GatheringInfo, GatheringMade, RequestsInfo, parse_gathering,
-};
+use ostrakon_protocol::decisions::{GatheringInfo, GatheringMade, RequestsInfo, parse_gathering};
 use serde::Deserialize;
 
 use crate::extract::{Binary, MayCreate, Path, Query};

@@ -7,7 +7,7 @@ use ostrakon_broadcast::board::Published;
 use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::{Entry, RoomDescriptor};
 use ostrakon_crypto::Secret;
-use ostrakon_node::interface::BoardPage;
+use ostrakon_protocol::BoardPage;
 
 use super::http::{Connection, Request};
 use super::participant::{Participant, Room};

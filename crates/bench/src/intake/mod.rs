@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, bail, ensure};
 use ostrakon_crypto::Secret;
-use ostrakon_node::interface::{RoomInfo, ServersInfo, Status};
+use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 use rayon::prelude::*;
 
 use crate::party::secret;

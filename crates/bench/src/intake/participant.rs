@@ -7,8 +7,8 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Content, RoomDescriptor, RoomId, RowFormat, Servers};
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_node::interface::{Issue, IssueRequest, Presence, ServersInfo, SubmissionRequest};
 use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::{Issue, IssueRequest, Presence, ServersInfo, SubmissionRequest};
 
 use super::http::{Answer, Request};
 

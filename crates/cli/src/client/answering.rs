@@ -8,8 +8,8 @@ use ostrakon_crypto::{Signature, SigningKey};
 use ostrakon_decide::keys::{GRACE, MOST_LIFETIME, STOCK_THRESHOLD, certify, stock_digest};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Serial, Stage, Visit};
-use ostrakon_node::interface::decisions::{DepositReceipt, StockLevel};
 use ostrakon_party::wire;
+use ostrakon_protocol::decisions::{DepositReceipt, StockLevel};
 use serde::Serialize;
 
 use super::account::Account;

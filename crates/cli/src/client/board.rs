@@ -7,8 +7,8 @@ use anyhow::Result;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::client::BoardReader;
 use ostrakon_crypto::Digest;
-use ostrakon_node::interface::BoardPage;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::BoardPage;
 
 use super::connection::Pauses;
 use super::room::Room;

@@ -263,7 +263,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`CallError`] if it does not answer at all.
-    pub async fn readiness(&self) -> Result<ostrakon_node::interface::Readiness, CallError> {
+    pub async fn readiness(&self) -> Result<ostrakon_protocol::Readiness, CallError> {
         let response =
             self.http.get(format!("{}/readyz", self.origin)).timeout(ANSWER_TIME).send().await;
         let bytes = self.read(response.map_err(|error| self.unreachable(&error))?).await?;

@@ -10,9 +10,9 @@ use ostrakon_decide::{
     Acknowledgement, Archive, Chain, Examined, Link, Opening, Operators, Outcome, Receipt, Refused,
     SignedRecord, Visit,
 };
-use ostrakon_node::interface::ServersInfo;
-use ostrakon_node::interface::decisions::{Acknowledged, DecisionInfo, RecordTaken, RecordsPage};
 use ostrakon_party::{PartyId, Servers};
+use ostrakon_protocol::ServersInfo;
+use ostrakon_protocol::decisions::{Acknowledged, DecisionInfo, RecordTaken, RecordsPage};
 use serde::de::DeserializeOwned;
 
 use super::agreeing::Tails;

@@ -8,7 +8,7 @@ use ostrakon_decide::draft::gathering::{
 };
 use ostrakon_decide::keys::joining_seed;
 use ostrakon_decide::{Gathering, GatheringId, JoinLink};
-use ostrakon_node::interface::decisions::{GatheringInfo, RequestsInfo};
+use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::Serialize;
 
 use super::connection::{CallError, Connection};

@@ -13,7 +13,7 @@ use ostrakon_broadcast::RoomId;
 use ostrakon_broadcast::client::Invitation;
 use ostrakon_broadcast::hosting::Claim;
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::Accepted;
+use ostrakon_protocol::Accepted;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 

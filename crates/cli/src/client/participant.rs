@@ -1,5 +1,7 @@
 //! One participant: present at one server, and in every epoch with a message or a cover.
 
+mod asking;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +11,15 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::RowFormat;
 use ostrakon_broadcast::client::{choose_home, is_crowded, longest_wait, presence_digest, without};
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::envelope::{self, Issued};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::{
-    Accepted, Issue, IssueRequest, Outcome, Presence, PresenceAnswer, Status, SubmissionRequest,
-};
 use ostrakon_party::PartyId;
+use ostrakon_protocol::{Outcome, Presence, PresenceAnswer, Status, SubmissionRequest};
 use tokio::time::Instant;
 
-use super::connection::Pauses;
+use self::asking::{fetch_issue, pauses, submit};
 use super::member::Member;
 use super::room::Room;
 use crate::edge;
@@ -544,63 +544,8 @@ impl Participant {
     }
 }
 
-fn pauses() -> Pauses {
-    Pauses::new(Duration::from_millis(100), Duration::from_secs(1))
-}
-
 /// The epoch that a server says ended with too few, if it was the last one.
 fn too_few(status: Option<&Status>) -> Option<u64> {
     let last = status?.last.as_ref()?;
     (last.outcome == Outcome::TooFew).then_some(last.number)
-}
-
-/// Asks one server for its issue until it gives it, and opens it.
-async fn fetch_issue(
-    room: &Room,
-    key: &SigningKey,
-    party: PartyId,
-    epoch: u64,
-) -> (PartyId, Issued) {
-    let name = IssueName { room: room.link.room, number: epoch, party };
-    let exchange = Exchange::new(key, &name).public();
-    let signature = key.sign(&envelope::request_digest(&name, &exchange));
-    let request = IssueRequest { key: key.verifying_key(), exchange, signature };
-    let path = format!("rooms/{}/epochs/{epoch}/issue", room.link.room.to_hex());
-    let mut pauses = pauses();
-    loop {
-        // Whatever the answer, "no slot yet" or a server that is gone: another may come until the
-        // epoch is over.
-        match room.connection(party).get::<Issue>(&path, &request).await {
-            Ok(issue) => match envelope::open(&room.servers, &name, key, &issue.issue) {
-                Ok(issued) => return (party, issued),
-                Err(error) => {
-                    tracing::warn!(epoch, "{error}");
-                    pauses.pause().await;
-                }
-            },
-            Err(error) if error.status() == Some(409) => return std::future::pending().await,
-            Err(_) => pauses.pause().await,
-        }
-    }
-}
-
-/// Hands a submission to one server until it is accepted or refused for good.
-async fn submit(
-    room: &Room,
-    request: &SubmissionRequest,
-    party: PartyId,
-    epoch: u64,
-) -> (PartyId, bool) {
-    let path = format!("rooms/{}/epochs/{epoch}/submission", room.link.room.to_hex());
-    let mut pauses = pauses();
-    loop {
-        match room.connection(party).post::<Accepted>(&path, request).await {
-            Ok(_) => return (party, true),
-            Err(error) if matches!(error.status(), Some(409 | 413 | 422)) => {
-                tracing::warn!(epoch, "{error}");
-                return (party, false);
-            }
-            Err(_) => pauses.pause().await,
-        }
-    }
 }

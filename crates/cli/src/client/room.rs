@@ -15,10 +15,10 @@ use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
 use ostrakon_broadcast::{EpochContext, RoomDescriptor, Servers, SignedEntry, engines};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_node::interface::{
+use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::{
     ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status,
 };
-use ostrakon_party::{PartyId, SessionId};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 

@@ -8,8 +8,8 @@ use ostrakon_crypto::Digest;
 use ostrakon_decide::draft::gathering::Request;
 use ostrakon_decide::record::create;
 use ostrakon_decide::{Draft, Invitation, JoinLink, Layer, Link, Warning, warnings};
-use ostrakon_node::interface::decisions::{DecisionMade, LayerInfo};
 use ostrakon_party::wire;
+use ostrakon_protocol::decisions::{DecisionMade, LayerInfo};
 use serde::Serialize;
 
 use super::State;

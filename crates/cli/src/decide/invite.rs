@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use ostrakon_decide::Link;
 use ostrakon_decide::record::mail_digest;
-use ostrakon_node::interface::decisions::MailRequest;
+use ostrakon_protocol::decisions::MailRequest;
 use serde::Serialize;
 
 use super::State;

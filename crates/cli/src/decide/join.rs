@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use ostrakon_decide::keys::{MOST_LIFETIME, STOCK_THRESHOLD};
 use ostrakon_decide::{JoinLink, Link};
-use ostrakon_node::interface::decisions::StockLevel;
 use ostrakon_party::wire;
+use ostrakon_protocol::decisions::StockLevel;
 
 use super::State;
 use crate::client::answering::fresh_key;

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use ostrakon_broadcast::client::Invitation;
 use ostrakon_broadcast::hosting::{Deed, SignedAction};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::ActionTaken;
+use ostrakon_protocol::ActionTaken;
 
 use super::Target;
 use super::pending::{Pending, Pendings};

@@ -17,10 +17,8 @@ use ostrakon_broadcast::board::{Published, SALT};
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::{Archive, Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_node::interface::{
-    BoardPage, Create, RoomInfo, RoomLimits, ServerInfo, ServersInfo, Status,
-};
 use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::{BoardPage, Create, RoomInfo, RoomLimits, ServerInfo, ServersInfo, Status};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 

@@ -8,10 +8,11 @@ use ostrakon_broadcast::board::ArchiveWriter;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::Trust;
 
+use crate::answers::internal;
 use crate::boards::reading::{READ_ENTRIES, damaged_entry, read_entry};
 use crate::disk::Disk;
-use crate::interface::{ServiceError, internal};
 use crate::memory::verified::Verified;
+use ostrakon_protocol::ServiceError;
 
 /// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when
 /// this was made, or a little more.

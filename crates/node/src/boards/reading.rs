@@ -5,9 +5,10 @@ use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_party::{Trust, wire};
 use ostrakon_store::EntryRow;
 
+use crate::answers::internal;
 use crate::disk::Disk;
-use crate::interface::{BoardPage, ServiceError, internal};
 use crate::memory::verified::Verified;
+use ostrakon_protocol::{BoardPage, ServiceError};
 
 /// Entries of a board in one answer at most, and their bytes, roughly.
 const PAGE_ENTRIES: u32 = 64;

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER_PERMISSIVE;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::Create;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 pub use limits::Limits;
 pub use mail::{MAIL_PASSWORD_VARIABLE, Mail};
 pub use process::{ProcessSettings, Role};
-pub use rooms::{CREATION_TOKEN_VARIABLE, Create, RoomPolicy};
+pub use rooms::{CREATION_TOKEN_VARIABLE, RoomPolicy};
 pub use storage::{STORE_URL_VARIABLE, Storage};
 
 /// Servers of a deployment.
@@ -229,7 +230,7 @@ pub struct ServerConfig {
     /// Where it is reached by the other servers: `host:port`.
     pub address: String,
     /// Its identity key, hexadecimal.
-    #[serde(with = "crate::encoding::hex_key")]
+    #[serde(with = "ostrakon_protocol::encoding::hex_key")]
     pub key: VerifyingKey,
 }
 

@@ -7,25 +7,12 @@
 use std::path::PathBuf;
 
 use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RETENTION_DAYS};
+use ostrakon_protocol::Create;
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that holds the tokens of those who may create rooms, if they are not to
 /// be in a file.
 pub const CREATION_TOKEN_VARIABLE: &str = "OSTRAKON_CREATION_TOKEN";
-
-/// Who may create rooms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum Create {
-    /// The administrator only.
-    #[default]
-    Administrator,
-    /// Whoever has a creation token, too.
-    Token,
-    /// Everybody, at a limited rate.
-    Anyone,
-}
 
 /// The table `[rooms]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,12 +9,13 @@ use ostrakon_decide::draft::gathering::{
 use ostrakon_decide::{GatheringId, InvalidDraft};
 
 use super::records::CLOCK_SECONDS;
+use crate::answers::internal;
 use crate::core::Core;
-use crate::interface::decisions::{GatheringInfo, GatheringMade, RequestsInfo};
-use crate::interface::{ServiceError, internal};
 use crate::ledger::agree::AnnounceError;
 use crate::ledger::freshness;
 use crate::memory::creations::Creator;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::{GatheringInfo, GatheringMade, RequestsInfo};
 
 /// Join links that a server keeps at most.
 const MOST_GATHERINGS: u32 = 2_000;

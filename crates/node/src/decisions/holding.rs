@@ -9,14 +9,15 @@ use ostrakon_decide::{
     Acknowledgement, Chain, Content, Date, DecisionId, Held, SignedRecord, receipt,
 };
 
+use crate::answers::internal;
 use crate::core::Core;
 use crate::decisions::records::{busy, no_decision};
 use crate::disk::audit;
-use crate::interface::decisions::RecordTaken;
-use crate::interface::{ServiceError, internal};
 use crate::state::SCHEDULER;
 use crate::state::announcement::Body;
 use crate::state::decisions::{Decision, is_takeable};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::RecordTaken;
 
 impl Core {
     /// Step 13: holds the next record of a decision for somebody whom P0 does not take in, says so,

@@ -16,10 +16,11 @@ use lettre::{Address, AsyncTransport, Message};
 use ostrakon_decide::record::mail_digest;
 use ostrakon_decide::{Chain, DecisionId, Link, Person, Seat};
 
+use crate::answers::internal;
 use crate::core::Core;
-use crate::interface::decisions::MailRequest;
-use crate::interface::{ServiceError, internal};
 use crate::platform::mailer::Mailer;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::MailRequest;
 use texts::About;
 
 /// Messages to one person of a decision at most.

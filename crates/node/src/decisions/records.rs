@@ -6,13 +6,14 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Generator};
 use ostrakon_decide::{Chain, Content, DecisionId, KeyName, Operators, Refused, SignedRecord};
 
+use crate::answers::internal;
 use crate::core::Core;
-use crate::interface::decisions::RecordTaken;
-use crate::interface::{ServiceError, internal};
 use crate::ledger::agree::NOTICE;
 use crate::platform::Platform;
 use crate::state::SCHEDULER;
 use crate::state::announcement::Body;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::RecordTaken;
 
 /// How far a clock may be off that reads what is told to an account alone, in seconds.
 pub(crate) const CLOCK_SECONDS: u64 = 300;
@@ -185,16 +186,5 @@ impl Core {
     ) -> Result<bool, ServiceError> {
         let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
         Ok(rows.first().is_some_and(|row| row == bytes))
-    }
-}
-
-impl From<Refused> for ServiceError {
-    fn from(refused: Refused) -> Self {
-        let text = refused.to_string();
-        if refused.is_conflict() {
-            ServiceError::Conflict(text)
-        } else {
-            ServiceError::Refused(text)
-        }
     }
 }

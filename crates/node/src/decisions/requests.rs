@@ -16,20 +16,21 @@ use ostrakon_party::wire;
 use ostrakon_store::Drawn;
 use zeroize::Zeroizing;
 
+use crate::answers::internal;
 use crate::core::Core;
 use crate::decisions::records::{CLOCK_SECONDS, no_decision, randomness};
 use crate::decisions::{course, holding};
 use crate::disk::audit;
-use crate::interface::decisions::{
-    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken,
-    RecordsPage, StockLevel,
-};
-use crate::interface::{ServiceError, internal};
 use crate::ledger::agree::AnnounceError;
 use crate::ledger::freshness;
 use crate::memory::creations::{Creator, Hourly};
 use crate::state::decisions::{Course, MOST_DECISIONS};
 use crate::state::{SCHEDULER, World};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::{
+    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken,
+    RecordsPage, StockLevel,
+};
 
 /// Records that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_RECORDS: u32 = 16;

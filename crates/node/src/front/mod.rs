@@ -23,23 +23,23 @@ use ostrakon_party::{SessionId, Trust};
 use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};
 
+use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
 use crate::boards::archive::BoardArchive;
 use crate::boards::reading::read_sound_board;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::front::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
 use crate::intake::{self, Pending};
-use crate::interface::{
-    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer,
-    Readiness, RoomInfo, RoomState, SUBMISSION_OVERHEAD, ServersInfo, ServiceError, Status,
-    SubmissionRequest, epoch_over, internal, no_room,
-};
 use crate::memory::presence::{self, Bound, Full, Visitor};
 use crate::memory::verified::Verified;
 use crate::memory::watchers::Watchers;
 use crate::platform::{Platform, StartError};
 use crate::provider::EngineProvider;
 use crate::rooms::hosting::read_actions;
+use ostrakon_protocol::{
+    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer,
+    Readiness, RoomInfo, RoomState, ServersInfo, ServiceError, Status, SubmissionRequest,
+};
 
 /// How often the engine's views are read.
 const LOOK: Duration = Duration::from_millis(100);

@@ -18,10 +18,10 @@ use ostrakon_store::{Arrivals, Error, Offer};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Core;
-use crate::interface::{RoomInfo, ServersInfo, Status};
 use crate::memory::material::Material;
 use crate::memory::presence::{Bound, LASTING_MS, Visitor};
 use crate::state::Collecting;
+use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 
 /// How often.
 const BEAT: Duration = Duration::from_millis(100);

@@ -26,8 +26,8 @@ use ostrakon_party::{
 use ostrakon_store::FaultRow;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::answers::internal;
 use crate::core::Core;
-use crate::interface::{ServiceError, internal};
 use crate::ledger::evidence::Evidence;
 use crate::ledger::freshness;
 use crate::ledger::steps::{ControlStep, LONGEST_ECHO, instance};
@@ -36,6 +36,7 @@ use crate::memory::logs::WINDOW;
 use crate::provider::trusts;
 use crate::state::Invalid;
 use crate::state::announcement::{Announcement, Body, LONGEST};
+use ostrakon_protocol::ServiceError;
 
 /// How long to wait for the other servers to take notice of what an operator does, before answering
 /// all the same.

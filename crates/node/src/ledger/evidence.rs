@@ -16,10 +16,10 @@ use ostrakon_party::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::base64;
 use crate::ledger::steps::{self, ControlStep};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::state::{SCHEDULER, decisions, room_class};
+use ostrakon_protocol::encoding::base64;
 
 /// The name of the files' format.
 const FORMAT: &str = "ostrakon-fault-1";

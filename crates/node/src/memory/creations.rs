@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RoomDescriptor, SECONDS};
 
 use crate::config::RoomPolicy;
-use crate::interface::{RoomLimits, ServiceError};
+use ostrakon_protocol::{RoomLimits, ServiceError};
 
 /// Within this time rooms are counted, in milliseconds.
 const HOUR_MS: u64 = 3600 * 1000;

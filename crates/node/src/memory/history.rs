@@ -9,8 +9,8 @@ use ostrakon_broadcast::EpochId;
 use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};
 
-use crate::interface::Outcome;
 use crate::state::{Collecting, World};
+use ostrakon_protocol::Outcome;
 
 /// Epochs that are remembered.
 const EPOCHS: usize = 200;

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::VerifyingKey;
 
-use crate::interface::ServiceError;
 use crate::state::announcement::MOST_SLOTS;
 use crate::state::scheduling::Waiting;
+use ostrakon_protocol::ServiceError;
 
 /// How long a participant counts as present after it last said so, in milliseconds.
 pub const LASTING_MS: u64 = 30_000;

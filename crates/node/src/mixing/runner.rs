@@ -32,11 +32,11 @@ use ostrakon_store::{AssignmentRow, Error, NewEntry, SubmissionRow};
 use crate::boards::erasure;
 use crate::core::Core;
 use crate::disk::journal::StoreJournal;
-use crate::interface::{LastEpoch, MixingPhase, Outcome};
 use crate::ledger::evidence::Evidence;
 use crate::ledger::steps::ControlStep;
 use crate::state::Computing;
 use crate::state::epochs::{self, Conclusion, KEPT_VERDICTS, LONGEST_VERDICT, Tally, Verdict};
+use ostrakon_protocol::{LastEpoch, MixingPhase, Outcome};
 
 /// The pause before a computation is tried again that the disk stopped.
 const RETRY: Duration = Duration::from_secs(2);

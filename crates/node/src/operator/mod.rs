@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::core::Core;
 use crate::intake;
-use crate::interface::RoomState;
 use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample};
 use crate::memory::introduction::About;
 use crate::platform::{Links, Platform};
 use crate::state::World;
+use ostrakon_protocol::RoomState;
 
 /// How far a peer's clock may be off before the operator is warned, in milliseconds. Participants'
 /// clocks may be two minutes off, so there is time to act.

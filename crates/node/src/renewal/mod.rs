@@ -14,7 +14,6 @@ use ostrakon_store::{EpochState, NewEntry, Renewed, RenewedRoom};
 
 use crate::config::{Config, ConfigError};
 use crate::disk::{Disk, audit};
-use crate::interface::{LastEpoch, Outcome};
 use crate::platform::Platform;
 use crate::provider::EngineProvider;
 use crate::provider::trusts::Trusts;
@@ -22,6 +21,7 @@ use crate::rooms::hosting;
 use crate::setup;
 use crate::state::epochs::KEPT_VERDICTS;
 use merge::Merged;
+use ostrakon_protocol::{LastEpoch, Outcome};
 use state::{Source, State};
 
 /// Why a step of a renewal cannot be taken.

@@ -3,8 +3,8 @@
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 
 use crate::core::Core;
-use crate::interface::{CodeInfo, ServiceError};
 use crate::state::Room;
+use ostrakon_protocol::{CodeInfo, ServiceError};
 
 impl Core {
     /// Whether somebody who is not the administrator may create this room now.

@@ -13,14 +13,15 @@ use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, Refused, SignedAction};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_party::wire;
 
+use crate::answers::{internal, no_room};
 use crate::boards::erasure;
 use crate::core::Core;
 use crate::disk::{Disk, audit};
-use crate::interface::{Accepted, ActionTaken, ActionsPage, ServiceError, internal, no_room};
 use crate::ledger::agree::{AnnounceError, NOTICE};
 use crate::state::announcement::Body;
 use crate::state::hosting::{Sequenced, read};
 use crate::state::{Collecting, SCHEDULER, World};
+use ostrakon_protocol::{Accepted, ActionTaken, ActionsPage, ServiceError};
 
 /// Times that a claim is put into its place before its sender is asked to come back: each time a
 /// host was faster.
@@ -31,21 +32,6 @@ const PAGE_BYTES: usize = 1 << 20;
 
 fn damaged() -> ostrakon_store::Error {
     ostrakon_store::Error::Corrupt("host_actions.body")
-}
-
-impl From<Refused> for ServiceError {
-    fn from(refused: Refused) -> Self {
-        let text = refused.to_string();
-        match refused {
-            Refused::NotNext { .. } | Refused::Closed | Refused::Claimed => {
-                ServiceError::Conflict(text)
-            }
-            Refused::NotHost | Refused::NotFirstHost | Refused::NotInvited | Refused::Signature => {
-                ServiceError::Forbidden(text)
-            }
-            Refused::Deed(_) | Refused::KeyInUse | Refused::Full(_) => ServiceError::Refused(text),
-        }
-    }
 }
 
 impl Core {

@@ -16,17 +16,12 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
 use ostrakon_store::{FaultRow, Intake, SubmissionRow, Taken};
 
+use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
 use crate::boards::archive::BoardArchive;
 use crate::boards::erasure;
 use crate::boards::reading::read_sound_board;
 use crate::core::Core;
 use crate::intake;
-use crate::interface::{
-    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
-    NewRoom, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, SUBMISSION_OVERHEAD,
-    ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest, epoch_over, internal,
-    no_room,
-};
 use crate::ledger::agree::NOTICE;
 use crate::ledger::evidence::FaultFile;
 use crate::memory::creations::Creator;
@@ -34,6 +29,11 @@ use crate::memory::material::Material;
 use crate::memory::presence::{Bound, Visitor};
 use crate::state::announcement::Body;
 use crate::state::{Collecting, Room, World, room_nonce, scheduling};
+use ostrakon_protocol::{
+    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
+    NewRoom, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo,
+    ServiceError, Status, SubmissionRequest,
+};
 
 /// A room that this server shows.
 pub(crate) fn shown<'a>(world: &'a World, id: &RoomId) -> Result<&'a Room, ServiceError> {

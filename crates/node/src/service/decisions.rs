@@ -6,12 +6,12 @@ use ostrakon_crypto::{Signature, VerifyingKey};
 use ostrakon_decide::{Acknowledgement, DecisionId, GatheringId, HelperKey};
 
 use super::{LONGEST_WAIT, Service};
-use crate::interface::ServiceError;
-use crate::interface::decisions::{
+use crate::memory::creations::Creator;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::{
     DecisionInfo, DecisionMade, DepositReceipt, GatheringInfo, GatheringMade, LayerInfo,
     MailRequest, RecordTaken, RecordsPage, RequestsInfo, StockLevel,
 };
-use crate::memory::creations::Creator;
 
 impl Service {
     /// The key to which shares of one-time keys are sealed for this server.

@@ -19,17 +19,17 @@ use ostrakon_party::PartyId;
 use crate::boards::archive::BoardArchive;
 use crate::config::Config;
 use crate::disk::audit::AuditInfo;
-use crate::interface::{
-    Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest,
-    NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo, ServiceError, Status,
-    SubmissionRequest,
-};
 use crate::ledger::evidence::FaultFile;
 use crate::memory::creations::Creator;
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, StartError, System};
 use crate::provider::EngineProvider;
 use crate::service::process::Process;
+use ostrakon_protocol::{
+    Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest,
+    NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo, ServiceError, Status,
+    SubmissionRequest,
+};
 
 /// The longest that [`Service::status`] and [`Service::board`] wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(25);

@@ -7,11 +7,11 @@ use ostrakon_party::PartyId;
 use crate::config::{Config, ConfigError, Role};
 use crate::core::Core;
 use crate::front::{self, Front};
-use crate::interface::{Readiness, ServiceError};
 use crate::operator::metrics;
 use crate::platform::{Platform, StartError};
 use crate::provider::EngineProvider;
 use crate::service::server::{self, Server};
+use ostrakon_protocol::{Readiness, ServiceError};
 
 /// A process, from its start on.
 pub(crate) enum Process {

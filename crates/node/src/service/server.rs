@@ -16,13 +16,12 @@ use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::{mpsc, watch};
 
 use crate::boards::{erasure, mending};
-use crate::config::{Config, ConfigError, Create, Role};
+use crate::config::{Config, ConfigError, Role};
 use crate::core::{Core, Counters};
 use crate::decisions::course;
 use crate::disk::Disk;
 use crate::disk::audit::{self, AuditInfo};
 use crate::front::sharing;
-use crate::interface::{Readiness, ServiceError};
 use crate::ledger::agree::follow;
 use crate::ledger::freshness;
 use crate::memory::creations::Creator;
@@ -39,6 +38,8 @@ use crate::rooms::requests;
 use crate::service::effects;
 use crate::setup::{self, BeginError};
 use crate::{intake, recovery};
+use ostrakon_protocol::Create;
+use ostrakon_protocol::{Readiness, ServiceError};
 
 /// How a start went so far, if it is not done.
 enum Progress {

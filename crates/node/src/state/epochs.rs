@@ -17,8 +17,8 @@ use ostrakon_crypto::{Digest, Signature, Transcript};
 use ostrakon_party::{ByParty, PartyId, Trust};
 use serde::{Deserialize, Serialize};
 
-use crate::interface::{LastEpoch, Outcome};
 use crate::provider::trusts;
+use ostrakon_protocol::{LastEpoch, Outcome};
 
 /// Epochs of a room whose verdict is kept ready for a server that lags behind. More than may be
 /// unfinished at a time.

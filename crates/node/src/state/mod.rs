@@ -33,10 +33,10 @@ use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
 
-use crate::interface::MixingPhase;
 use crate::provider::trusts::{self, Trusts};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::state::decisions::Decisions;
+use ostrakon_protocol::MixingPhase;
 
 pub mod announcement;
 mod batches;

@@ -10,7 +10,7 @@ use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{ByParty, PartyId, Trust};
 
-use crate::interface::{LastEpoch, MixingPhase};
+use ostrakon_protocol::{LastEpoch, MixingPhase};
 
 /// The owner of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

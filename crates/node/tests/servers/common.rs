@@ -12,13 +12,12 @@ use ostrakon_broadcast::{Archive, Content, EngineKind, EpochContext, RowFormat, 
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
-use ostrakon_node::interface::{
-    CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest,
-};
 use ostrakon_node::platform::System;
 use ostrakon_node::renewal::{self, Begun, RenewalError};
-use ostrakon_node::{Config, EngineProvider, Service, ServiceError, ThreeServers};
+use ostrakon_node::{Config, EngineProvider, Service, ThreeServers};
 use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 
 use crate::clocked::{Ahead, Clocked};
 use crate::engine::{Controls, PlainProvider};

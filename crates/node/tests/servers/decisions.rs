@@ -8,11 +8,12 @@ use std::time::Duration;
 use ostrakon_crypto::{SigningKey, Stream};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
+use ostrakon_node::Service;
 use ostrakon_node::announcement::{Announcement, Body};
 use ostrakon_node::creation::Creator;
-use ostrakon_node::interface::decisions::DecisionStage;
-use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{Recipient, wire};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::DecisionStage;
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, LONG, key, now};

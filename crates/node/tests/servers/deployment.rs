@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::common::{Deployment, collects, issue_request, key};
 use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::room::RoomId;
-use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{IssueRequest, Outcome, RoomState};
 use ostrakon_party::PartyId;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{IssueRequest, Outcome, RoomState};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {

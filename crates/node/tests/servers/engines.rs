@@ -1,8 +1,8 @@
 //! Three servers with the engines that mix.
 
 use ostrakon_broadcast::EngineKind;
-use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{NewRoom, Outcome};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{NewRoom, Outcome};
 
 use crate::common::Deployment;
 

@@ -11,10 +11,11 @@ use futures::future::BoxFuture;
 use ostrakon_broadcast::hosting::{Deed, MessageId};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
-use ostrakon_node::interface::NewRoom;
 use ostrakon_node::platform::{Links, Platform, System};
-use ostrakon_node::{Config, Service, ServiceError, StartError, ThreeServers};
+use ostrakon_node::{Config, Service, StartError, ThreeServers};
 use ostrakon_party::Roster;
+use ostrakon_protocol::NewRoom;
+use ostrakon_protocol::ServiceError;
 
 use crate::common::{Deployment, LONG};
 use crate::hosting::Hosted;

@@ -8,10 +8,11 @@ use ostrakon_decide::keys::certify;
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
+use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
-use ostrakon_node::interface::decisions::{DecisionInfo, DecisionStage};
-use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{PartyId, wire};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage};
 use rand_core::Rng;
 
 use crate::common::{Deployment, key, now};

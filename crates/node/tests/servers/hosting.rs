@@ -4,9 +4,9 @@ use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomId};
 use ostrakon_crypto::Digest;
-use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{NewRoom, Presence};
 use ostrakon_party::PartyId;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{NewRoom, Presence};
 
 use crate::common::{Deployment, collects, issue_request, key, now};
 

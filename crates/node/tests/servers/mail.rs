@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use ostrakon_crypto::SigningKey;
 use ostrakon_decide::record::mail_digest;
 use ostrakon_decide::{Invitation, Link};
-use ostrakon_node::ServiceError;
 use ostrakon_node::config::Mail;
-use ostrakon_node::interface::decisions::MailRequest;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::decisions::MailRequest;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 

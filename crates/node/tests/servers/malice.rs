@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ostrakon_crypto::Digest;
 use ostrakon_node::evidence::{FaultFile, Finding};
-use ostrakon_node::interface::NewRoom;
 use ostrakon_party::Recipient;
+use ostrakon_protocol::NewRoom;
 
 use crate::common::LONG;
 use crate::scene::{P0, P1, P2, Scene, tag};

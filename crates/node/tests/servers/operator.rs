@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_node::interface::{NewRoom, Outcome};
 use ostrakon_node::operator::{PeerReach, VERSION, WarningKind};
+use ostrakon_protocol::{NewRoom, Outcome};
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, LONG};

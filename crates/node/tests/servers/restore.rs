@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_broadcast::room::RoomId;
-use ostrakon_node::ServiceError;
 use ostrakon_node::creation::Creator;
-use ostrakon_node::interface::{NewRoom, Outcome, RoomState};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{NewRoom, Outcome, RoomState};
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, collects};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ostrakon_node::interface::NewRoom;
-use ostrakon_node::{Service, ServiceError};
+use ostrakon_node::Service;
+use ostrakon_protocol::NewRoom;
+use ostrakon_protocol::ServiceError;
 use ostrakon_store::{Error, Scratch, Store};
 use sqlx::{AnyConnection, Connection};
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use ostrakon_crypto::SigningKey;
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
-use ostrakon_node::interface::FaultInfo;
 use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{
     Channel, Header, Instance, InstanceKind, Message, Party, PartyId, Recipient, Roster,
     SignedHeader, Step, Tag,
 };
+use ostrakon_protocol::FaultInfo;
 
 use crate::common::{LONG, configs, key};
 use crate::engine::PlainProvider;

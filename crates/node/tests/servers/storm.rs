@@ -7,9 +7,10 @@ use std::time::Duration;
 use ostrakon_broadcast::envelope::{self, Agreed, IssueName};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_broadcast::{self as broadcast, Archive, Content, RowFormat};
-use ostrakon_node::interface::{Status, SubmissionRequest};
-use ostrakon_node::{Service, ServiceError};
+use ostrakon_node::Service;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{Status, SubmissionRequest};
 
 use crate::common::{Client, Deployment, LONG, issue_request, key, now};
 
@@ -67,7 +68,7 @@ impl Participant {
             ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
         let (signing, id) = (key(self.seed), key(self.seed).verifying_key());
         let presence =
-            ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };
+            ostrakon_protocol::Presence { key: id, time, signature: signing.sign(&digest) };
         self.server(self.home).presence(self.room, presence).await.ok()?;
         let mut issues = Vec::new();
         for n in 0..3 {

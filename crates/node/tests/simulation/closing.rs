@@ -11,8 +11,8 @@ use futures::FutureExt;
 use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::{RoomDescriptor, Servers};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::Status;
 use ostrakon_party::{PartyId, Trust};
+use ostrakon_protocol::Status;
 
 use crate::checks::parties;
 use crate::deployment::Deployment;

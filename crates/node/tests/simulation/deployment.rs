@@ -9,8 +9,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_broadcast::{RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::{Config, EngineProvider, Service, ServiceError};
+use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::ServiceError;
 
 use crate::checks::parties_of;
 use crate::executor::{Executor, OUTSIDE, Owner};

@@ -9,8 +9,8 @@ use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Deed, HostLog, Poll, PollForm, SignedAction};
 use ostrakon_broadcast::{RoomDescriptor, Servers};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::ServiceError;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::ServiceError;
 
 use crate::line::Line;
 use crate::random::Random;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_node::{Service, ServiceError};
+use ostrakon_node::Service;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::ServiceError;
 use tokio::sync::oneshot;
 
 use crate::deployment::Deployment;

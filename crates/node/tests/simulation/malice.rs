@@ -7,8 +7,8 @@ use bytes::Bytes;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::envelope::Issued;
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::Status;
 use ostrakon_party::{Header, InstanceKind, Message, PartyId, Recipient};
+use ostrakon_protocol::Status;
 
 use crate::random::Random;
 

@@ -15,9 +15,9 @@ use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
 use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
 use ostrakon_party::{PartyId, Trust};
+use ostrakon_protocol::ServiceError;
+use ostrakon_protocol::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
 
 use crate::closing::letters::Letters;
 use crate::deployment::Deployment;

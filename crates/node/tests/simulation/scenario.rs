@@ -14,9 +14,10 @@ use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_node::interface::Presence;
-use ostrakon_node::{EngineProvider, ServiceError, ThreeServers};
+use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::PartyId;
+use ostrakon_protocol::Presence;
+use ostrakon_protocol::ServiceError;
 
 use crate::checks::Boards;
 use crate::deployment::Deployment;

@@ -7,9 +7,9 @@ use ostrakon_decide::keys::certify;
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
-use ostrakon_node::interface::ServersInfo;
-use ostrakon_node::interface::decisions::{DecisionInfo, DepositReceipt, LayerInfo, RecordsPage};
 use ostrakon_party::{PartyId, wire};
+use ostrakon_protocol::ServersInfo;
+use ostrakon_protocol::decisions::{DecisionInfo, DepositReceipt, LayerInfo, RecordsPage};
 use reqwest::Client;
 use serde::de::DeserializeOwned;
 
@@ -48,7 +48,7 @@ impl Deciders {
             .expect("a client");
         let info: ServersInfo = insist(|| http.get(format!("{}/api/v1/servers", origins[0]))).await;
         let session = ostrakon_crypto::Digest::from_hex(&info.session).expect("a digest");
-        let key = |server: &ostrakon_node::interface::ServerInfo| {
+        let key = |server: &ostrakon_protocol::ServerInfo| {
             ostrakon_crypto::VerifyingKey::from_hex(&server.key).expect("a key")
         };
         let servers = ostrakon_party::Servers {

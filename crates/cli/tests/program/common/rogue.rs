@@ -10,10 +10,10 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Content, RowFormat, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::interface::{
+use ostrakon_party::{PartyId, SessionId};
+use ostrakon_protocol::{
     Issue, IssueRequest, Presence, RoomInfo, ServersInfo, Status, SubmissionRequest,
 };
-use ostrakon_party::{PartyId, SessionId};
 use reqwest::{Client, RequestBuilder, StatusCode, header};
 use serde_json::Value;
 

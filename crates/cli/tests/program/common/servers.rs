@@ -8,7 +8,7 @@ use std::time::Duration;
 use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::client::Link;
 use ostrakon_node::config::Config;
-use ostrakon_node::interface::{Readiness, Status};
+use ostrakon_protocol::{Readiness, Status};
 use reqwest::Client;
 use tokio::process::{Child, Command};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostrakon_decide::Meaning;
-use ostrakon_node::interface::decisions::DecisionStage;
+use ostrakon_protocol::decisions::DecisionStage;
 
 use super::moment::DecisionMoment;
 use crate::common::deciders::Deciders;

@@ -2,8 +2,8 @@
 
 use ostrakon_broadcast::client::presence_digest;
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::Presence;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::Presence;
 use tokio::task::JoinSet;
 
 use super::resident;

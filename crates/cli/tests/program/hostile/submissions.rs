@@ -125,8 +125,8 @@ async fn submissions_are_checked(rogue: &Rogue) -> Vec<String> {
 async fn try_all(
     rogue: &Rogue,
     epoch: u64,
-    right: &ostrakon_node::interface::SubmissionRequest,
-    other: &ostrakon_node::interface::SubmissionRequest,
+    right: &ostrakon_protocol::SubmissionRequest,
+    other: &ostrakon_protocol::SubmissionRequest,
 ) -> bool {
     let value = serde_json::to_value(right).unwrap();
     let with = |name: &str, field: serde_json::Value| {
@@ -180,7 +180,7 @@ async fn try_all(
 async fn late_and_replayed(
     rogue: &Rogue,
     epoch: u64,
-    right: &ostrakon_node::interface::SubmissionRequest,
+    right: &ostrakon_protocol::SubmissionRequest,
 ) {
     for server in 0..3 {
         while rogue.epoch_at(server).await == epoch {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use ostrakon_broadcast::client::Link;
-use ostrakon_node::interface::Readiness;
+use ostrakon_protocol::Readiness;
 use ostrakon_store::Scratch;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};

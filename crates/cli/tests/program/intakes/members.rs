@@ -4,7 +4,7 @@ use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog};
 use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::{NewRoom, RoomInfo, parse_room};
+use ostrakon_protocol::{NewRoom, RoomInfo, parse_room};
 
 use super::fleet::{Fleet, INTAKES};
 use crate::common::now;

@@ -4,9 +4,10 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::SigningKey;
 use ostrakon_decide::draft::gathering::{Request, SignedGathering, Word, reading_digest};
 use ostrakon_decide::*;
+use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
-use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::wire;
+use ostrakon_protocol::ServiceError;
 
 use crate::common::{Deployment, now};
 use crate::group::{

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_node::ServiceError;
-use ostrakon_node::interface::BoardPage;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::BoardPage;
+use ostrakon_protocol::ServiceError;
 use ostrakon_store::{Database, Store};
 
 use super::{Scene, inside};

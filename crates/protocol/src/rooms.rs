@@ -1,13 +1,5 @@
-//! What goes in and out of [`crate::Service`]: the requests, the answers and the errors of a
-//! server's public interface.
-//!
-//! Every type here is JSON as it stands. Keys, digests and room ids are lower-case hexadecimal;
-//! bytes are base64url without padding. Requests are checked when they are decoded, so that the
-//! service sees typed values only. With the feature `openapi` the types describe themselves.
+//! Rooms: how they are made, what their participants hand in, how their epochs stand.
 
-pub mod decisions;
-
-pub use crate::config::Create;
 use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::room::{
     Admission, EngineKind, Mode, RoomDescriptor, RoomId, USUAL_MINIMUM,
@@ -18,88 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::encoding::{base64, hex_32, hex_key};
 
-/// Why a request was not carried out. The texts are meant for people.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ServiceError {
-    /// There is no such thing, or not yet (HTTP 404).
-    #[error("{0}")]
-    NotFound(String),
-    /// It contradicts what was done before, or comes too late (HTTP 409).
-    #[error("{0}")]
-    Conflict(String),
-    /// It can never be accepted as it is (HTTP 422).
-    #[error("{0}")]
-    Refused(String),
-    /// The signature or the time in it is not right (HTTP 403).
-    #[error("{0}")]
-    Forbidden(String),
-    /// Another server does this (HTTP 421).
-    #[error("{0}")]
-    Elsewhere(String),
-    /// More bytes than the room admits (HTTP 413).
-    #[error("the body is too large: at most {limit} bytes are taken")]
-    TooLarge {
-        /// The most bytes that would be taken.
-        limit: usize,
-    },
-    /// A limit is reached; the same request may succeed later (HTTP 429).
-    #[error("{0}")]
-    Busy(String),
-    /// The server cannot serve this yet, for example because its peers are missing (HTTP 503).
-    #[error("{0}")]
-    Unavailable(String),
-    /// The server's own fault; its log says more (HTTP 500).
-    #[error("the server has a problem of its own; its log says more")]
-    Internal,
-}
-
-/// The servers of the deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ServersInfo {
-    /// Party number of the server that answers.
-    pub you: u8,
-    /// The session, hexadecimal, 64 characters.
-    pub session: String,
-    /// The digest of the servers that room links carry, hexadecimal, 64 characters.
-    pub digest: String,
-    /// All servers by party number.
-    pub servers: Vec<ServerInfo>,
-    /// Version of the software of the server that answers.
-    pub version: String,
-    /// Who may create rooms at the server that answers.
-    pub create: Create,
-    /// What rooms others than the administrator may create there.
-    pub limits: RoomLimits,
-    /// Whether it sends invitations to decisions by e-mail.
-    #[serde(default)]
-    pub mail: bool,
-}
-
-/// The rooms that a server lets others than its administrator create. Pairs are the least and the
-/// most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct RoomLimits {
-    /// Bytes of payload of a row; a multiple of 8.
-    pub payload: [u32; 2],
-    /// Slots of an epoch.
-    pub capacity: [u32; 2],
-    /// Seconds of an epoch.
-    pub seconds: [u32; 2],
-    /// Days for which bodies are kept at most; a room must say how long if this is there.
-    pub retention_days: Option<u32>,
-}
-
-/// Where a short code leads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct CodeInfo {
-    /// The room's id, hexadecimal, 32 characters.
-    pub room: String,
-    /// The digest of the servers that room links carry, hexadecimal, 64 characters.
-    pub servers: String,
-}
+use crate::ServiceError;
+use crate::servers::PeerStatus;
 
 /// A part of a room's host log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,20 +28,6 @@ pub struct ActionsPage {
 pub struct ActionTaken {
     /// Its number.
     pub number: u64,
-}
-
-/// One server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ServerInfo {
-    /// Party number.
-    pub party: u8,
-    /// The operator's name for it.
-    pub name: String,
-    /// Origin of its public interface.
-    pub url: String,
-    /// Its identity key, hexadecimal, 64 characters.
-    pub key: String,
 }
 
 /// A room to be created.
@@ -182,21 +80,27 @@ pub struct NewRoom {
 fn default_payload() -> u32 {
     256
 }
+
 fn default_capacity() -> u32 {
     192
 }
+
 fn default_seconds() -> u32 {
     10
 }
+
 fn default_minimum() -> u32 {
     USUAL_MINIMUM
 }
+
 fn default_admission() -> Admission {
     Admission::Open
 }
+
 fn default_engine() -> EngineKind {
     EngineKind::Ruffle
 }
+
 fn default_mode() -> Mode {
     Mode::Fair
 }
@@ -459,16 +363,6 @@ pub enum Outcome {
     Failed,
 }
 
-/// Another server, as seen by the one that answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct PeerStatus {
-    /// Party number.
-    pub party: u8,
-    /// Whether a connection to it stands.
-    pub reachable: bool,
-}
-
 /// A part of a room's board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -478,38 +372,6 @@ pub struct BoardPage {
     pub entries: Vec<SignedEntry>,
 }
 
-/// What a misbehaving server left behind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct FaultInfo {
-    /// When the answering server saw it, in seconds since 1970.
-    pub seen_at: u64,
-    /// Party number of the server.
-    pub culprit: u8,
-    /// What it did, in words.
-    pub what: String,
-    /// What it signed, base64url; whoever knows the servers' keys can check it.
-    #[serde(with = "base64")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub evidence: Vec<u8>,
-}
-
-/// Whether the server can do its work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Readiness {
-    /// Set-up has been done and every peer is connected.
-    pub ready: bool,
-    /// Names of the servers that are not connected.
-    pub missing: Vec<String>,
-    /// What the server waits for, in words; empty if ready.
-    pub detail: String,
-    /// When the certificate of its public interface expires, in seconds since 1970, if that is
-    /// known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate_expires: Option<u64>,
-}
-
 /// Reads a room id from a path.
 ///
 /// # Errors
@@ -517,25 +379,4 @@ pub struct Readiness {
 pub fn parse_room(text: &str) -> Result<RoomId, ServiceError> {
     RoomId::from_hex(text)
         .ok_or_else(|| ServiceError::NotFound("a room's id has 32 hexadecimal digits".into()))
-}
-
-/// Bytes that a submission may have beyond the row.
-pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
-
-/// The answer about a room that is not there.
-pub(crate) fn no_room() -> ServiceError {
-    ServiceError::NotFound(
-        "there is no such room here; if it was just created, try again in a moment".into(),
-    )
-}
-
-/// The answer about an epoch that takes nothing in any more.
-pub(crate) fn epoch_over(epoch: u64) -> ServiceError {
-    ServiceError::Conflict(format!("epoch {epoch} is closed; take part in the next one"))
-}
-
-/// The answer when the disk fails; why is for the operator's log.
-pub(crate) fn internal(error: ostrakon_store::Error) -> ServiceError {
-    tracing::error!(%error, "a request failed");
-    ServiceError::Internal
 }

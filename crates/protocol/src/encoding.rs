@@ -1,11 +1,14 @@
-//! How keys and bytes are written in configurations, requests and answers.
+//! How keys and bytes are written in configurations, requests and answers: modules for
+//! `#[serde(with = …)]`.
+#![allow(missing_docs, reason = "each has the two functions that serde names")]
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::VerifyingKey;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(crate) mod hex_key {
+/// Keys, as 64 lower-case hexadecimal digits.
+pub mod hex_key {
     use super::*;
 
     pub fn serialize<S: Serializer>(key: &VerifyingKey, serializer: S) -> Result<S::Ok, S::Error> {
@@ -21,7 +24,8 @@ pub(crate) mod hex_key {
     }
 }
 
-pub(crate) mod hex_32 {
+/// Digests and the like, as 64 lower-case hexadecimal digits.
+pub mod hex_32 {
     use super::*;
     use ostrakon_crypto::Digest;
 
@@ -37,7 +41,8 @@ pub(crate) mod hex_32 {
     }
 }
 
-pub(crate) mod base64 {
+/// Bytes, as base64url without padding.
+pub mod base64 {
     use super::*;
 
     pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

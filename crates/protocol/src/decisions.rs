@@ -1,11 +1,11 @@
-//! What goes in and out of [`crate::Service`] for private decisions.
+//! What goes in and out of a server for private decisions.
 
 use ostrakon_crypto::Signature;
 pub use ostrakon_decide::HelperKey;
 use ostrakon_decide::{DecisionId, GatheringId, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::ServiceError;
+use crate::ServiceError;
 
 /// A helper's receipt for a deposit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,8 @@ pub enum DecisionStage {
 }
 
 impl DecisionStage {
-    pub(crate) fn of(stage: Stage, opened: bool) -> Self {
+    /// What a decision in this stage is said to be in; `opened` if all servers have opened it.
+    pub fn of(stage: Stage, opened: bool) -> Self {
         match stage {
             Stage::Accepting => Self::Accepting,
             Stage::Answering => Self::Answering,
