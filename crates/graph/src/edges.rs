@@ -43,6 +43,9 @@ pub enum ReadError {
         "line {0}: the third field says how many edges it is: a whole number from 1 to {MOST_WEIGHT}"
     )]
     Weight(usize),
+    /// A third field that is no length.
+    #[error("line {0}: the third field says how long the edge is: a whole number from 1 to {1}")]
+    Length(usize, u32),
     /// A name that the job does not have.
     #[error("line {0}: the job has no vertex {1:?}")]
     Unknown(usize, String),
@@ -132,12 +135,12 @@ impl Names {
         }
     }
 
-    /// Reads edges, one a line; a third field is not read. A first line `src,dst` is a heading.
+    /// Reads edges, one a line. A first line `src,dst` is a heading.
     ///
     /// # Errors
-    /// [`ReadError::Line`] or [`ReadError::Unknown`].
-    pub fn edges(&self, text: &str) -> Result<Vec<Edge>, ReadError> {
-        let mut reading = Reading::default();
+    /// What is wrong with the first bad line.
+    pub fn edges(&self, text: &str, third: Third) -> Result<Vec<Edge>, ReadError> {
+        let mut reading = Reading::of(third);
         reading.take(self, text);
         let (edges, errors) = reading.end(self);
         errors.into_iter().next().map_or(Ok(edges), Err)
@@ -176,24 +179,42 @@ pub struct Reading {
     edges: Vec<Edge>,
     errors: Vec<ReadError>,
     wrong: usize,
-    weighted: bool,
+    third: Third,
+}
+
+/// What the third field on a line says; 1 if there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Third {
+    /// Nothing that counts.
+    #[default]
+    Nothing,
+    /// How many edges the line stands for.
+    Edges,
+    /// How long the edge is, up to so long.
+    Length(u32),
 }
 
 impl Reading {
-    /// Of lines whose third field says how many edges they stand for.
+    /// Of lines whose third field says this.
     #[must_use]
-    pub fn weighted(weighted: bool) -> Self {
-        Self { weighted, ..Self::default() }
+    pub fn of(third: Third) -> Self {
+        Self { third, ..Self::default() }
     }
 
-    /// How many edges a line stands for.
-    fn weight(&self, line: &str) -> Result<usize, ReadError> {
-        match fields(self.lines, line)?.1.filter(|_| self.weighted) {
-            None => Ok(1),
-            Some(field) => match field.parse::<u32>() {
-                Ok(weight @ 1..=MOST_WEIGHT) => Ok(weight as usize),
-                _ => Err(ReadError::Weight(self.lines)),
-            },
+    /// The edges that a line stands for: so many times this one.
+    fn edges_of(&self, names: &Names, line: &str) -> Result<(Edge, usize), ReadError> {
+        let edge = names.edge(self.lines, line)?;
+        let field = fields(self.lines, line)?.1.filter(|_| self.third != Third::Nothing);
+        let number = field.map_or(Some(1), |field| field.parse::<u32>().ok());
+        match (number, self.third) {
+            (Some(weight @ 1..=MOST_WEIGHT), Third::Edges) => Ok((edge, weight as usize)),
+            (Some(length), Third::Length(longest)) if (1..=longest).contains(&length) => {
+                let vertices = u32::try_from(names.len()).unwrap_or(u32::MAX);
+                Ok((edge.delayed(length, vertices), 1))
+            }
+            (_, Third::Nothing) => Ok((edge, 1)),
+            (_, Third::Edges) => Err(ReadError::Weight(self.lines)),
+            (_, Third::Length(longest)) => Err(ReadError::Length(self.lines, longest)),
         }
     }
 
@@ -217,8 +238,7 @@ impl Reading {
         if line.is_empty() || line.starts_with('#') || first && is_heading(line) {
             return;
         }
-        let edge = names.edge(self.lines, line);
-        match edge.and_then(|edge| Ok((edge, self.weight(line)?))) {
+        match self.edges_of(names, line) {
             Ok((edge, weight)) => self.edges.extend(std::iter::repeat_n(edge, weight)),
             Err(error) => {
                 self.wrong += 1;
@@ -302,13 +322,13 @@ mod tests {
         assert_eq!((names.len(), names.vertex("7"), names.vertex("x")), (3, Some(2), None));
         let edge = |source, target| Edge { source: Some(source), target: Some(target) };
         let want = Ok(vec![edge(0, 1), edge(1, 2)]);
-        assert_eq!(names.edges("src,dst\nanna,ben\nben, 7,0.5\n"), want);
-        assert_eq!(names.edges("# FromNodeId ToNodeId\nanna\tben\nben 7\n"), want);
-        assert_eq!(names.edges(""), Ok(Vec::new()));
+        assert_eq!(names.edges("src,dst\nanna,ben\nben, 7,0.5\n", Third::Nothing), want);
+        assert_eq!(names.edges("# FromNodeId ToNodeId\nanna\tben\nben 7\n", Third::Nothing), want);
+        assert_eq!(names.edges("", Third::Nothing), Ok(Vec::new()));
         for (text, line) in [("anna", 1), ("anna,ben\nanna,", 2), ("a b c d", 1), (",ben", 1)] {
-            assert_eq!(names.edges(text), Err(ReadError::Line(line)), "{text:?}");
+            assert_eq!(names.edges(text, Third::Nothing), Err(ReadError::Line(line)), "{text:?}");
         }
-        assert_eq!(names.edges("anna,carl"), Err(ReadError::Unknown(1, "carl".to_owned())));
+        assert_eq!(names.edges("anna,carl", Third::Nothing), Err(ReadError::Unknown(1, "carl".to_owned())));
         assert_eq!(Names::read("a\na"), Err(ReadError::Twice("a".to_owned())));
     }
 
@@ -316,7 +336,7 @@ mod tests {
     fn numbers_are_names_and_pieces_may_end_anywhere() {
         let names = Names::numbers(4);
         let text = "src,dst\r\n0,1\r\n# a comment\n3 2\n4,1\nnonsense\n2,3";
-        let whole = names.edges(text);
+        let whole = names.edges(text, Third::Nothing);
         assert_eq!(whole, Err(ReadError::Unknown(5, "4".to_owned())));
         for size in 1..text.len() {
             let mut reading = Reading::default();
@@ -334,7 +354,7 @@ mod tests {
     fn a_weight_is_a_number_of_edges() {
         let names = Names::numbers(3);
         let read = |weighted, text: &str| {
-            let mut reading = Reading::weighted(weighted);
+            let mut reading = Reading::of(if weighted { Third::Edges } else { Third::Nothing });
             reading.take(&names, text);
             reading.end(&names)
         };

@@ -18,7 +18,7 @@ use crate::order_check::Checker;
 use crate::output::Computed;
 use crate::output::noisy;
 use crate::owner::{Issue, Maps, Upload};
-use crate::program::VertexProgram;
+use crate::program::{Begin, VertexProgram};
 use crate::query::{Link, Linked};
 use crate::ruffle2::coin;
 use crate::ruffle2::fault::Stop;
@@ -377,7 +377,8 @@ impl<P: VertexProgram> Linked<P> {
     ) -> Result<Computed<P>, Stop> {
         let instance = self.spec().name().instance(Phase::Query);
         let run = Run { party: party.clone(), instance };
-        if self.program().restarts() {
+        let hops = 1..self.spec().hops;
+        if hops.into_iter().any(|hop| self.program().begins(hop) != Begin::GoesOn) {
             return Err(Stop::Check("a program whose hops begin anew"));
         }
         let task = self.walk(&run, journal);

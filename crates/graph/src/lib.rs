@@ -9,7 +9,7 @@
 //!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
 //!   are shown, and the job stops.
 //! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners;
-//!   minima; top-k; noise that hides a whole owner.
+//!   minima; noise that hides a whole owner.
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
@@ -24,6 +24,8 @@
 pub mod asked;
 #[cfg(feature = "server")]
 pub mod attempt;
+#[cfg(feature = "server")]
+pub mod components;
 #[cfg(feature = "server")]
 pub mod cost;
 pub mod edges;

@@ -65,6 +65,24 @@ pub struct Edge {
     pub target: Option<u32>,
 }
 
+impl Edge {
+    /// An edge that is so long, from 1 up, among so many vertices: it leads from the source as it
+    /// was so many hops before.
+    #[must_use]
+    pub fn delayed(self, length: u32, vertices: u32) -> Self {
+        let source = self.source.map(|source| (length - 1) * vertices + source);
+        Self { source, ..self }
+    }
+
+    /// The same edge in the other direction, as long.
+    #[must_use]
+    pub fn back(self, vertices: u32) -> Self {
+        let delay = self.source.map_or(0, |source| source / vertices);
+        let target = self.source.map(|source| source % vertices);
+        Self { source: self.target.map(|source| delay * vertices + source), target }
+    }
+}
+
 /// Why a list of edges cannot be brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {

@@ -41,17 +41,32 @@ pub trait VertexProgram {
     /// The public value of a vertex before the first hop. A secret input is added to it.
     fn start(&self, vertex: u32) -> Self::F;
 
-    /// What edges do in a hop.
-    fn along(&self, hop: u32) -> Along<Self::F>;
-
-    /// What becomes of a vertex after a hop.
-    fn next(&self, hop: u32) -> Next<Self::F>;
-
-    /// Whether something that is not linear stands between two hops, so that each begins with other
-    /// values under masks of its own ([`crate::ranking`]).
-    fn restarts(&self) -> bool {
-        false
+    /// What edges do in a hop; nothing if not said otherwise.
+    fn along(&self, _hop: u32) -> Along<Self::F> {
+        Along::Times(Self::F::ONE)
     }
+
+    /// What becomes of a vertex after a hop: what arrived, if not said otherwise.
+    fn next(&self, _hop: u32) -> Next<Self::F> {
+        Next { gathered: Self::F::ONE, kept: Self::F::ZERO, added: Self::F::ZERO }
+    }
+
+    /// What a hop begins with.
+    fn begins(&self, _hop: u32) -> Begin {
+        Begin::GoesOn
+    }
+}
+
+/// What a hop begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// What the hop before has made.
+    GoesOn,
+    /// Values under masks of their own, since something that is not linear stands between the hops
+    /// ([`crate::ranking`]).
+    Masked,
+    /// Values that everybody knows ([`crate::components`]).
+    Public,
 }
 
 /// Which vertices can be reached: breadth-first search from known vertices, or from those of a
@@ -76,11 +91,15 @@ impl VertexProgram for Reach {
     fn along(&self, _hop: u32) -> Along<Gf64> {
         Along::Coin
     }
-
-    fn next(&self, _hop: u32) -> Next<Gf64> {
-        Next { gathered: Gf64::ONE, kept: Gf64::ZERO, added: Gf64::ZERO }
-    }
 }
+
+/// Bits of the numbers of so many vertices, and at least one.
+pub fn number_bits(vertices: u32) -> u32 {
+    (u32::BITS - vertices.saturating_sub(1).leading_zeros()).max(1)
+}
+
+/// Bits of ranks behind the point: all ranks together are 2^30 ([`crate::ranking`]).
+pub const POINT: usize = 30;
 
 /// After how many hops each of so many vertices was reached for the first time, from 1, of bits
 /// that
@@ -105,14 +124,6 @@ impl VertexProgram for Degree {
     fn start(&self, _vertex: u32) -> Fp61 {
         Fp61::ONE
     }
-
-    fn along(&self, _hop: u32) -> Along<Fp61> {
-        Along::Times(Fp61::ONE)
-    }
-
-    fn next(&self, _hop: u32) -> Next<Fp61> {
-        Next { gathered: Fp61::ONE, kept: Fp61::ZERO, added: Fp61::ZERO }
-    }
 }
 
 /// Katz centrality with attenuation 1/`base`, cut off after the job's hops and scaled to integers:
@@ -132,10 +143,6 @@ impl VertexProgram for Katz {
 
     fn start(&self, _vertex: u32) -> Fp61 {
         Fp61::ONE
-    }
-
-    fn along(&self, _hop: u32) -> Along<Fp61> {
-        Along::Times(Fp61::ONE)
     }
 
     // k_{t+1} = A·k_t + base^{t+1}, from k_0 = 1.

@@ -12,7 +12,7 @@ use crate::hop::{Coefficients, Route};
 use crate::job::Job;
 use crate::order_check::less_input;
 use crate::owner::Maps;
-use crate::program::{Along, Next, VertexProgram};
+use crate::program::{Along, Begin, Next, VertexProgram};
 use crate::ruffle2::coin;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
@@ -89,6 +89,11 @@ impl<P: VertexProgram> Link<P> {
         }
     }
 
+    /// Of a state what is no delayed vertex's.
+    fn shown<'a>(&self, state: &'a [u8]) -> &'a [u8] {
+        &state[..self.spec().shown() as usize * ELEMENT_BYTES]
+    }
+
     /// The state after a hop. What is added is added to the public part alone.
     fn advance(
         &self,
@@ -105,8 +110,13 @@ impl<P: VertexProgram> Link<P> {
             Along::Times(factor) => kept - take * factor * P::F::nth(lists as u64),
         };
         let added = if public { added } else { P::F::ZERO };
-        let pairs = elements::<P::F>(gathered).zip(elements::<P::F>(state));
-        to_table(pairs.map(|(gathered, state)| take * gathered + kept * state + added))
+        let shown = self.shown(state).len();
+        let pairs = elements::<P::F>(&gathered[..shown]).zip(elements::<P::F>(state));
+        let new = pairs.map(|(gathered, state)| take * gathered + kept * state + added);
+        // What was new before is delayed by one hop more; what arrives at delayed vertices is lost.
+        let mut next = to_table(new);
+        next.extend_from_slice(&state[..state.len() - shown]);
+        next
     }
 
     /// The walk over one pair's shares of the masks: for each use the share of L(U) − α_in, and the
@@ -117,10 +127,12 @@ impl<P: VertexProgram> Link<P> {
         if self.input.is_some() {
             P::F::expand(&self.seeds.of(pair).prg(Purpose::Secret), 0, &mut state);
         }
-        let (mut differences, mut states) = (BTreeMap::new(), vec![state.clone()]);
+        let (mut differences, mut states) = (BTreeMap::new(), vec![self.shown(&state).to_vec()]);
         for hop in 0..spec.hops {
-            if hop > 0 && self.job.program().restarts() {
-                state = self.restart(hop, pair);
+            match self.job.program().begins(hop) {
+                Begin::Masked if hop > 0 => state = self.restart(hop, pair),
+                Begin::Public if hop > 0 => state.fill(0),
+                _ => {}
             }
             let mut gathered = vec![0; state.len()];
             for way in ways {
@@ -138,10 +150,11 @@ impl<P: VertexProgram> Link<P> {
                 P::F::add_into(&mut gathered, &route.leave::<P::F>(&table));
             }
             state = self.advance(hop, ways.len(), &gathered, &state, false);
+            let shown = self.shown(&state);
             states.push(match spec.output_use(hop) {
-                None => state.clone(),
+                None => shown.to_vec(),
                 Some(u) => {
-                    let mut rows = state.clone();
+                    let mut rows = shown.to_vec();
                     let decoys = self.decoys.iter().flat_map(|decoys| decoys.share(pair));
                     rows.extend(to_table(decoys.copied()));
                     let share = less_input::<P::F>(&self.seeds, &u, pair, rows);
@@ -251,12 +264,12 @@ impl<P: VertexProgram> Linked<P> {
     ) -> Result<(States<P::F>, JobSeeds, Job<P>), Stop> {
         let mut state = self.start();
         run.vote(0, "the initial table", &table_digest(&state)).await?;
-        let mut states = vec![state.clone()];
+        let mut states = vec![self.link.shown(&state).to_vec()];
         let of = self.spec().hops;
         for hop in 0..of {
             self.link.job.watch().tell(Stage::Hop { done: hop, of });
             state = self.hop(run, journal, hop, &state).await?;
-            states.push(state.clone());
+            states.push(self.link.shown(&state).to_vec());
         }
         self.shuffle_outputs(run, journal, &mut states).await?;
         let [a, b] = self.masks;

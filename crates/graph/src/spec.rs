@@ -53,8 +53,11 @@ pub struct JobSpec {
     pub number: u64,
     /// Digest of whatever else the service binds to the job: output policy, retention.
     pub context: Digest,
-    /// Vertices, numbered from 0; the same for all owners.
+    /// Vertices, numbered from 0, the delayed ones behind the others; the same for all owners.
     pub vertices: u32,
+    /// A vertex's value after each of so many hops, the last one first, is that of so many vertices
+    /// (`docs/spec/graph.md`, section 7); 1 if no value is delayed.
+    pub delays: u32,
     /// The owners' lists.
     pub lists: Vec<ListSpec>,
     /// Who brings a secret input, if the program has one.
@@ -83,6 +86,8 @@ impl JobSpec {
         owners.sort();
         owners.dedup();
         self.vertices > 0
+            && self.delays > 0
+            && self.vertices.is_multiple_of(self.delays)
             && owners.len() == self.lists.len()
             && (1..=MAX_LISTS).contains(&self.lists.len())
             && (1..=MAX_HOPS).contains(&self.hops)
@@ -90,7 +95,7 @@ impl JobSpec {
             && self.lists.iter().all(|list| rows(list) <= u64::from(MAX_ROWS))
             && self.decoys.is_none_or(|decoys| {
                 let rows = (u64::from(decoys.bins) + 1) * u64::from(decoys.each);
-                self.shuffled && rows + u64::from(self.vertices) <= u64::from(MAX_ROWS)
+                self.shuffled && rows + u64::from(self.shown()) <= u64::from(MAX_ROWS)
             })
     }
 
@@ -99,6 +104,11 @@ impl JobSpec {
         let mut transcript = Transcript::new("ostrakon/v1/graph/job");
         transcript.field(&wire::encode(self));
         JobName { number: self.number, digest: transcript.finish() }
+    }
+
+    /// The vertices whose values are results: all but the delayed ones.
+    pub fn shown(&self) -> u32 {
+        self.vertices / self.delays
     }
 
     /// Rows of a list: its vertices, then its edges.
@@ -116,7 +126,7 @@ impl JobSpec {
     /// The permutation of the vertices before their values are opened, if there is one.
     pub fn output_permutation(&self) -> Option<Permutation> {
         let id = 3 * self.lists.len() as u32;
-        let rows = self.vertices + self.decoys.map_or(0, |decoys| decoys.rows());
+        let rows = self.shown() + self.decoys.map_or(0, |decoys| decoys.rows());
         self.shuffled.then_some(Permutation { id, rows, mirrored: false })
     }
 

@@ -114,6 +114,7 @@ fn spec(vertices: u32, edges: usize, hops: u32) -> JobSpec {
         number: 1,
         context: Digest([0; 32]),
         vertices,
+        delays: 1,
         lists: vec![list(&owner, &vec![Edge { source: None, target: None }; edges])],
         querier: None,
         hops,

@@ -12,10 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_field::Fp61;
+use ostrakon_graph::components::Components;
 use ostrakon_graph::job::{Job, Stock};
 use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{Edge, Issue, Maps, Upload, combine, orders};
 use ostrakon_graph::program::{Degree, Katz, Reach, VertexProgram};
+use ostrakon_graph::query::Linked;
+use ostrakon_graph::ranking::PageRank;
 use ostrakon_graph::ruffle2::journal::Journal;
 use ostrakon_graph::ruffle2::seeds::Phase as Step;
 use ostrakon_graph::ruffle2::steps::Kind;
@@ -39,6 +42,19 @@ pub enum Analysis {
     /// How many edges each vertex is away from the nearest of these, in ascending order; opened to
     /// everybody.
     Distances(Vec<u32>),
+    /// Which vertices can be reached from these within the hops; opened to everybody.
+    Reach(Vec<u32>),
+    /// How long the shortest way to each vertex is; opened to everybody.
+    Shortest {
+        /// Where ways begin, in ascending order.
+        from: Vec<u32>,
+        /// How long the longest edge is.
+        longest: u32,
+    },
+    /// The smallest vertex of each vertex's component, over so many hops; opened to everybody.
+    Components(u32),
+    /// PageRank with this damping, in thousandths, scaled by 2^30; opened to everybody.
+    Pagerank(u32),
     /// How many edges lead to each vertex, or from it; opened to everybody.
     Degrees(Direction),
     /// Katz centrality with attenuation one by this, scaled to integers; opened to everybody.
@@ -46,9 +62,13 @@ pub enum Analysis {
 }
 
 impl Analysis {
-    fn program(&self) -> Vec<u8> {
+    fn program(&self, vertices: u32) -> Vec<u8> {
         match self {
-            Analysis::Distances(sources) => Reach { sources: sources.clone() }.describe(),
+            Analysis::Distances(from) | Analysis::Reach(from) | Analysis::Shortest { from, .. } => {
+                Reach { sources: from.clone() }.describe()
+            }
+            Analysis::Components(within) => Components { vertices, within: *within }.describe(),
+            Analysis::Pagerank(damping) => PageRank { damping: *damping }.describe(),
             Analysis::Degrees(_) => Degree.describe(),
             Analysis::Katz(base) => Katz { base: *base }.describe(),
         }
@@ -57,7 +77,28 @@ impl Analysis {
     fn direction(&self) -> Direction {
         match self {
             Analysis::Degrees(direction) => *direction,
+            Analysis::Pagerank(_) => Direction::BackwardOnce,
             _ => Direction::Forward,
+        }
+    }
+}
+
+impl Analysis {
+    fn delays(&self) -> u32 {
+        match self {
+            Analysis::Shortest { longest, .. } => *longest,
+            _ => 1,
+        }
+    }
+
+    /// How many hops the servers make, if so many are asked for.
+    fn hops(&self, vertices: u32, asked: u32) -> u32 {
+        match self {
+            Analysis::Components(within) => Components { vertices, within: *within }.hops(),
+            // The first hop counts what ranks are divided by.
+            Analysis::Pagerank(_) => asked.saturating_add(1),
+            Analysis::Degrees(_) => 1,
+            _ => asked,
         }
     }
 }
@@ -192,16 +233,18 @@ impl Servers {
         self.number += 1;
         let owners: Vec<SigningKey> =
             lists.iter().map(|_| Ok(SigningKey::from_seed(&secret()?))).collect::<Result<_>>()?;
+        let hops = analysis.hops(vertices, hops);
         let spec = JobSpec {
             number: self.number,
             context: Digest([0; 32]),
-            vertices,
+            vertices: vertices.saturating_mul(analysis.delays()),
+            delays: analysis.delays(),
             lists: owners.iter().zip(lists).map(|(owner, edges)| list(owner, edges)).collect(),
             querier: None,
             hops,
             direction: analysis.direction(),
             slice: hops.min(8),
-            program: analysis.program(),
+            program: analysis.program(vertices),
             shuffled: false,
             decoys: None,
         };
@@ -310,10 +353,11 @@ pub fn serve() -> Result<()> {
             bail!("a job begins with its preparation")
         };
         match analysis {
-            Analysis::Distances(sources) => {
+            Analysis::Distances(sources) | Analysis::Shortest { from: sources, .. } => {
                 let own = sources.clone();
-                server.job(spec, Reach { sources }, async |computed, journal| {
-                    let first = computed.first_reached(journal).await.map_err(sentence)?;
+                server.job(spec, Reach { sources }, async |linked, party, journal| {
+                    let mut computed = linked.compute(party, secret()?, journal).await?;
+                    let first = computed.first_reached(journal).await?;
                     let far = |(v, hops): (u32, Option<u32>)| {
                         let near = own.binary_search(&v).is_ok();
                         if near { Some(0) } else { hops.map(u64::from) }
@@ -321,24 +365,45 @@ pub fn serve() -> Result<()> {
                     Ok((0..).zip(first).map(far).collect())
                 })
             }
-            Analysis::Degrees(_) => server.job(spec, Degree, opened),
-            Analysis::Katz(base) => server.job(spec, Katz { base }, opened),
+            Analysis::Reach(sources) => {
+                server.job(spec, Reach { sources }, async |linked, party, journal| {
+                    let mut computed = linked.compute(party, secret()?, journal).await?;
+                    let reached = computed.reached(journal).await?;
+                    Ok(reached.into_iter().map(|reached| reached.then_some(1)).collect())
+                })
+            }
+            Analysis::Components(within) => {
+                let program = Components { vertices: spec.vertices, within };
+                server.job(spec, program, async |linked, party, journal| {
+                    let smallest = linked.components(party, secret()?, journal).await?;
+                    Ok(smallest.into_iter().map(|vertex| vertex.map(u64::from)).collect())
+                })
+            }
+            Analysis::Pagerank(damping) => {
+                server.job(spec, PageRank { damping }, async |linked, party, journal| {
+                    opened(linked.rank(party, secret()?, journal).await?).await
+                })
+            }
+            Analysis::Degrees(_) => server.job(spec, Degree, summed),
+            Analysis::Katz(base) => server.job(spec, Katz { base }, summed),
         }?;
     }
     Ok(())
 }
 
-/// All values, opened.
-async fn opened<P: VertexProgram<F = Fp61>>(
-    computed: &mut Computed<P>,
-    _: &dyn Journal,
-) -> Result<Vec<Option<u64>>, String> {
-    let values = computed.values().await.map_err(sentence)?;
-    Ok(values.into_iter().map(|value| Some(value.value())).collect())
+/// All values of a program whose hops follow each other, opened.
+async fn summed<P: VertexProgram<F = Fp61>>(
+    linked: Linked<P>,
+    party: &Party,
+    journal: &dyn Journal,
+) -> Result<Vec<Option<u64>>> {
+    opened(linked.compute(party, secret()?, journal).await?).await
 }
 
-fn sentence(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// All values, opened.
+async fn opened<P: VertexProgram<F = Fp61>>(mut computed: Computed<P>) -> Result<Vec<Option<u64>>> {
+    let values = computed.values().await?;
+    Ok(values.into_iter().map(|value| Some(value.value())).collect())
 }
 
 struct Server {
@@ -353,16 +418,17 @@ impl Server {
         &self,
         spec: JobSpec,
         program: P,
-        result: impl AsyncFn(&mut Computed<P>, &dyn Journal) -> Result<Vec<Option<u64>>, String>,
+        result: impl AsyncFn(Linked<P>, &Party, &dyn Journal) -> Result<Vec<Option<u64>>>,
     ) -> Result<()> {
         let (journal, query) = (Memory::default(), [spec.name().instance(Step::Query)]);
         let reply = match self.course(spec, program, &journal) {
             Err(error) => Reply::Failed(error.to_string()),
             Ok(None) => return Ok(()),
-            Ok(Some(mut computed)) => {
-                match self.runtime.block_on(result(&mut computed, &journal)) {
+            Ok(Some(linked)) => {
+                memory::reset_peak();
+                match self.runtime.block_on(result(linked, &self.party, &journal)) {
                     Ok(values) => Reply::Values(values, self.spent(&query)),
-                    Err(why) => Reply::Failed(why),
+                    Err(why) => Reply::Failed(why.to_string()),
                 }
             }
         };
@@ -382,13 +448,13 @@ impl Server {
         spent
     }
 
-    /// Up to what is computed; `None` if there are no more commands.
+    /// Up to where it is computed; `None` if there are no more commands.
     fn course<P: VertexProgram>(
         &self,
         spec: JobSpec,
         program: P,
         journal: &Memory,
-    ) -> Result<Option<Computed<P>>> {
+    ) -> Result<Option<Linked<P>>> {
         let name = spec.name();
         let slices = 1 + u32::try_from(spec.hop_slices().len())?;
         let prepared: Vec<Instance> = [Step::Seeds]
@@ -418,10 +484,7 @@ impl Server {
                     answer(&Reply::Done(self.spent(&[name.instance(Step::Link)])))?;
                 }
                 Command::Compute => {
-                    memory::reset_peak();
-                    let linked = linked.take().context("the lists are not linked yet")?;
-                    let computing = linked.compute(&self.party, secret()?, journal);
-                    return Ok(Some(self.runtime.block_on(computing)?));
+                    return linked.context("the lists are not linked yet").map(Some);
                 }
                 Command::Join { .. } | Command::Prepare { .. } => bail!("a job is under way"),
             }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ostrakon_bench::graph::{Analysis, Outcome, Phase, Servers};
-use ostrakon_graph::edges::Names;
+use ostrakon_graph::asked::Values;
+use ostrakon_graph::edges::{Names, Third};
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::spec::Direction;
 use serde::Serialize;
@@ -24,10 +25,20 @@ pub struct Options {
     /// What is computed.
     #[arg(long, value_enum, default_value_t = ProgramArg::Distances)]
     program: ProgramArg,
-    /// Where distances are counted from; may be given more than once.
+    /// Where distances are counted from, or reach and ways begin; may be given more than once.
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// How far is looked.
+    /// A third field on a line says how many edges it is; with `shortest` how long the edge is,
+    /// without this option.
+    #[arg(long)]
+    weighted: bool,
+    /// Shortest ways: the longest that an edge can be.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
+    longest: u32,
+    /// PageRank: how much of a rank follows edges, in thousandths.
+    #[arg(long, default_value_t = 850, value_parser = clap::value_parser!(u32).range(1..=999))]
+    damping: u32,
+    /// How far is looked, or how many steps are made (pagerank).
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=64))]
     hops: u32,
     /// Katz centrality: by how much an edge further counts less.
@@ -46,12 +57,20 @@ pub struct Options {
 enum ProgramArg {
     /// How many edges each vertex is away: breadth-first search.
     Distances,
-    /// How many edges lead to each vertex.
+    /// Which vertices are within so many hops.
+    Reach,
+    /// How long the shortest way to each vertex is.
+    Shortest,
+    /// Which vertices hang together; edges lead in both directions.
+    Components,
+    /// How many edges lead to each vertex; with weights, its strength.
     InDegrees,
     /// How many edges lead from each vertex.
     OutDegrees,
     /// Katz centrality, scaled to integers.
     Katz,
+    /// PageRank, as parts of all.
+    Pagerank,
 }
 
 #[derive(Serialize)]
@@ -72,18 +91,18 @@ pub fn run(options: &Options) -> Result<()> {
     let (names, numbered) = names_of(options, &texts)?;
     let mut lists = Vec::new();
     for (path, text) in options.edges.iter().zip(&texts) {
-        let edges = names.edges(text).with_context(|| path.display().to_string())?;
+        let mut edges = names.edges(text, third(options)).with_context(|| path.display().to_string())?;
         ensure!(!edges.is_empty(), "{} has no edges", path.display());
+        if options.program == ProgramArg::Components {
+            let vertices = u32::try_from(numbered.len())?;
+            edges.extend(edges.clone().into_iter().map(|edge| edge.back(vertices)));
+        }
         lists.push(edges);
     }
     let analysis = analysis(options, &names)?;
-    let hops = match options.program {
-        ProgramArg::InDegrees | ProgramArg::OutDegrees => 1,
-        ProgramArg::Distances | ProgramArg::Katz => options.hops,
-    };
     let spinner = output::spinner("three servers meet");
     let mut servers = Servers::start(&bench::program("graph-server")?, Duration::ZERO)?;
-    let size = (u32::try_from(numbered.len())?, hops);
+    let size = (u32::try_from(numbered.len())?, options.hops);
     let outcome =
         servers.analyse(&analysis, size, &lists, |what| spinner.set_message(what.to_owned()))?;
     spinner.finish_and_clear();
@@ -115,20 +134,37 @@ fn names_of(options: &Options, texts: &[String]) -> Result<(Names, Vec<String>)>
     Ok((Names::read(&numbered.join("\n"))?, numbered))
 }
 
-fn analysis(options: &Options, names: &Names) -> Result<Analysis> {
-    let from = &options.from;
-    if options.program != ProgramArg::Distances && !from.is_empty() {
-        bail!("--from is for distances");
+impl ProgramArg {
+    /// Whether it begins from given vertices.
+    fn begins(self) -> bool {
+        matches!(self, Self::Distances | Self::Reach | Self::Shortest)
     }
+}
+
+/// What the third field on a line says.
+fn third(options: &Options) -> Third {
+    match options.program {
+        ProgramArg::Shortest => Third::Length(options.longest),
+        _ if options.weighted => Third::Edges,
+        _ => Third::Nothing,
+    }
+}
+
+fn analysis(options: &Options, names: &Names) -> Result<Analysis> {
+    let begins = options.program.begins();
+    ensure!(begins || options.from.is_empty(), "--from is for distances, reach and shortest");
+    ensure!(!begins || !options.from.is_empty(), "say with --from NAME where it begins");
+    let vertex = |name: &String| {
+        names.vertex(name).with_context(|| format!("--from {name}: no edge has this name"))
+    };
+    let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
+    let from: Vec<u32> = from.into_iter().collect();
     Ok(match options.program {
-        ProgramArg::Distances => {
-            ensure!(!from.is_empty(), "say with --from NAME where distances are counted from");
-            let vertex = |name: &String| {
-                names.vertex(name).with_context(|| format!("--from {name}: no edge has this name"))
-            };
-            let sources: BTreeSet<u32> = from.iter().map(vertex).collect::<Result<_>>()?;
-            Analysis::Distances(sources.into_iter().collect())
-        }
+        ProgramArg::Distances => Analysis::Distances(from),
+        ProgramArg::Reach => Analysis::Reach(from),
+        ProgramArg::Shortest => Analysis::Shortest { from, longest: options.longest },
+        ProgramArg::Components => Analysis::Components(options.hops),
+        ProgramArg::Pagerank => Analysis::Pagerank(options.damping),
         ProgramArg::InDegrees => Analysis::Degrees(Direction::Forward),
         ProgramArg::OutDegrees => Analysis::Degrees(Direction::Backward),
         ProgramArg::Katz => {
@@ -144,17 +180,23 @@ fn print(
     lists: &[Vec<Edge>],
     outcome: &Outcome,
 ) -> Result<()> {
-    if options.program == ProgramArg::Distances {
-        distances(options.hops, &outcome.values)?;
+    if options.program.begins() {
+        distances(options, &outcome.values)?;
+    } else if options.program == ProgramArg::Components {
+        let groups = Values::Vertices(outcome.values.clone()).components();
+        for (smallest, size) in groups.into_iter().take(options.top) {
+            output::line(&format!("{size:>8}  with {}", names[smallest as usize]))?;
+        }
     } else {
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by_key(|vertex| std::cmp::Reverse(outcome.values[*vertex]));
         for vertex in order.into_iter().take(options.top) {
-            output::line(&format!(
-                "{:>8}  {}",
-                outcome.values[vertex].unwrap_or(0),
-                names[vertex]
-            ))?;
+            let value = outcome.values[vertex].unwrap_or(0);
+            let value = match options.program {
+                ProgramArg::Pagerank => format!("{:.6}", value as f64 / (1u64 << 30) as f64),
+                _ => value.to_string(),
+            };
+            output::line(&format!("{value:>8}  {}", names[vertex]))?;
         }
     }
     let edges: usize = lists.iter().map(Vec::len).sum();
@@ -168,10 +210,16 @@ fn print(
 }
 
 /// How many vertices are how far.
-fn distances(hops: u32, values: &[Option<u64>]) -> Result<()> {
+fn distances(options: &Options, values: &[Option<u64>]) -> Result<()> {
+    let hops = options.hops;
+    let name = |far: u64| match options.program {
+        ProgramArg::Reach => format!("within {hops}"),
+        ProgramArg::Shortest => format!("as long as {far}"),
+        _ => format!("{far} hops"),
+    };
     let count = |far| values.iter().filter(|value| **value == far).count() as u64;
     let rows: Vec<(String, u64)> = (0..=u64::from(hops))
-        .map(|far| (format!("{far} hops"), count(Some(far))))
+        .map(|far| (name(far), count(Some(far))))
         .filter(|(_, count)| *count > 0)
         .chain([(format!("not within {hops}"), count(None))])
         .collect();

@@ -143,6 +143,14 @@ fn program(program: &Program) -> String {
         Program::Distances { from, hops } => {
             format!("distances from {} given ones, up to {hops} hops,", from.len())
         }
+        Program::Shortest { from, within, longest } => format!(
+            "how long the shortest ways from {} given ones are, up to {within}, of edges up to \
+             {longest} long,",
+            from.len()
+        ),
+        Program::Components { hops } => {
+            format!("which hang together, as far as {hops} hops lead,")
+        }
         Program::InDegrees => "how many edges lead to each".to_owned(),
         Program::OutDegrees => "how many edges lead from each".to_owned(),
         Program::Katz { base, hops } => {
@@ -156,6 +164,7 @@ fn shown(terms: &Terms) -> String {
         _ if terms.program == Program::Edges => "that number".to_owned(),
         Shown::Vertices => "the value of every vertex".to_owned(),
         Shown::Counts => "how many vertices have which value, not which ones".to_owned(),
+        Shown::Top(count) => format!("the {count} highest values, with the vertex"),
         Shown::AtLeast(threshold) => format!("the values of {threshold} and more, with the vertex"),
     }
 }
@@ -166,7 +175,7 @@ fn read(path: &Path, names: &Names, terms: &Terms) -> Result<Vec<Edge>> {
     let mut file = File::open(path).with_context(|| format!("{name} cannot be read"))?;
     let length = usize::try_from(file.metadata().map_or(0, |of| of.len())).unwrap_or(0);
     let bar = output::bar(length, "reading edges");
-    let mut reading = Reading::weighted(terms.weighted);
+    let mut reading = Reading::of(terms.program.third(terms.weighted));
     let (mut piece, mut rest) = (vec![0; PIECE], Vec::new());
     loop {
         let count = file.read(&mut piece).with_context(|| format!("{name} cannot be read"))?;

@@ -52,6 +52,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
     /// A third field on a line says how many edges it is; each takes one of the contributor's.
+    /// With `shortest` it says how long the edge is, without this option.
     #[arg(long)]
     weighted: bool,
     /// Adds noise that hides whether any one edge is there, with this epsilon: for `edges`, and for
@@ -61,10 +62,15 @@ pub struct Options {
     /// With an epsilon: degrees below this one are counted apart, all others together.
     #[arg(long, default_value_t = 16)]
     bins: u32,
+    /// Shortest ways: the longest that an edge can be, up to 16. A list takes as many rows for each
+    /// vertex.
+    #[arg(long, value_name = "LENGTH", default_value_t = 4)]
+    longest: u32,
     /// PageRank: how much of a rank follows edges, in thousandths.
     #[arg(long, default_value_t = 850)]
     damping: u32,
-    /// How far is looked (distances, reach, katz), or how many steps are made (pagerank).
+    /// How far is looked (distances, reach, shortest, katz), how many steps are made (pagerank), or
+    /// over how many hops a component leads at most (components).
     #[arg(long, default_value_t = 6)]
     hops: u32,
     /// Katz centrality: by how much an edge further counts less. The more edges there are together,
@@ -72,7 +78,8 @@ pub struct Options {
     #[arg(long, default_value_t = 10)]
     attenuation: u64,
     /// What is shown, and nothing else: `vertices` (each vertex's value), `counts` (how many
-    /// vertices have which value, not which ones) or `at-least:N` (the degrees of N and more)
+    /// vertices have which value, not which ones), `at-least:N` (the degrees of N and more) or
+    /// `top:N` (the N vertices with the highest degrees or ranks)
     #[arg(long, default_value = "counts", value_parser = shown)]
     show: Shown,
     /// The result is for you alone: nobody else can read it, the servers included.
@@ -99,6 +106,10 @@ enum ProgramArg {
     Distances,
     /// Which vertices are within so many hops.
     Reach,
+    /// How long the shortest way to each vertex is; a third field on a line is an edge's length.
+    Shortest,
+    /// Which vertices hang together; edges lead in both directions; show `vertices`.
+    Components,
     /// How many edges there are.
     Edges,
     /// How many edges lead to each vertex.
@@ -107,7 +118,7 @@ enum ProgramArg {
     OutDegrees,
     /// Katz centrality, scaled to integers.
     Katz,
-    /// PageRank; show `vertices`.
+    /// PageRank; show `vertices` or `top:N`.
     Pagerank,
 }
 
@@ -120,13 +131,16 @@ fn epsilon(text: &str) -> Result<u32, String> {
 }
 
 fn shown(text: &str) -> Result<Shown, String> {
-    match (text, text.strip_prefix("at-least:")) {
+    match (text, text.split_once(':')) {
         ("vertices", _) => Ok(Shown::Vertices),
         ("counts", _) => Ok(Shown::Counts),
-        (_, Some(threshold)) => {
+        (_, Some(("at-least", threshold))) => {
             threshold.parse().map(Shown::AtLeast).map_err(|_| "at-least:N, as at-least:5".into())
         }
-        _ => Err("one of vertices, counts, at-least:N".into()),
+        (_, Some(("top", count))) => {
+            count.parse().map(Shown::Top).map_err(|_| "top:N, as top:10".into())
+        }
+        _ => Err("one of vertices, counts, at-least:N, top:N".into()),
     }
 }
 
@@ -227,14 +241,20 @@ fn terms(options: &Options) -> Result<Terms> {
     };
     let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
     let (program, hops) = (options.program, options.hops);
-    let begins = matches!(program, ProgramArg::Distances | ProgramArg::Reach);
-    ensure!(begins || from.is_empty(), "--from is for distances and reach");
+    let begins =
+        matches!(program, ProgramArg::Distances | ProgramArg::Reach | ProgramArg::Shortest);
+    ensure!(begins || from.is_empty(), "--from is for distances, reach and shortest");
     ensure!(!begins || !from.is_empty(), "say with --from NAME where it begins");
     let bins = if program == ProgramArg::Edges { 0 } else { options.bins };
     let noise = options.epsilon.map(|epsilon| Noise { epsilon, bins });
     let program = match options.program {
-        ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
         ProgramArg::Reach => Program::Reach { from: from.into_iter().collect(), hops },
+        ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
+                ProgramArg::Shortest => {
+            let (from, longest) = (from.into_iter().collect(), options.longest);
+            Program::Shortest { from, within: hops, longest }
+        }
+        ProgramArg::Components => Program::Components { hops },
         ProgramArg::Edges => Program::Edges,
         ProgramArg::InDegrees => Program::InDegrees,
         ProgramArg::OutDegrees => Program::OutDegrees,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostrakon_computation::{Archive, Conclusion, Link, Order};
+use ostrakon_graph::asked::Shown::Top;
 use ostrakon_graph::asked::{self, GraphResult, Program, Terms, Values};
 use ostrakon_graph::edges::Names;
 use serde::Serialize;
@@ -248,8 +249,8 @@ fn told(terms: &Terms, value: u64) -> String {
 fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()> {
     if let Values::Total(total) = values {
         output::line(&format!("{total} edges"))?;
-    } else if !matches!(terms.program, Program::Pagerank { .. }) {
-        output::bars(&rows(terms, &values.counts()))?;
+    } else if !matches!((&terms.program, terms.shown), (Program::Pagerank { .. }, _) | (_, Top(_))) {
+        output::bars(&rows(terms, &values.pictured(&terms.program)))?;
     }
     if let Some(noise) = terms.noise {
         output::line(&format!(
@@ -257,12 +258,16 @@ fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()
             f64::from(noise.epsilon) / 1000.0
         ))?;
     }
-    let (Values::Vertices(values), false) =
-        (values, matches!(terms.program, Program::Distances { .. } | Program::Reach { .. }))
-    else {
+    let list = names.list();
+    if let Program::Components { .. } = terms.program {
+        return values.components().into_iter().take(top).try_for_each(|(smallest, size)| {
+            let name = &list[smallest as usize];
+            output::line(&format!("{size:>8}  with {name}"))
+        });
+    }
+    let (Values::Vertices(values), true) = (values, terms.program.from().is_empty()) else {
         return Ok(());
     };
-    let list = names.list();
     let mut order: Vec<usize> = (0..values.len()).filter(|v| values[*v].is_some()).collect();
     order.sort_by_key(|vertex| std::cmp::Reverse(values[*vertex]));
     order.into_iter().take(top).try_for_each(|vertex| {
@@ -274,8 +279,9 @@ fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()
 /// The bars of a histogram.
 pub fn rows(terms: &Terms, counts: &[(Option<u64>, u64)]) -> Vec<(String, u64)> {
     let none = match (&terms.program, terms.shown) {
-        (Program::Distances { hops, .. } | Program::Reach { hops, .. }, _) => {
-            format!("not within {hops}")
+        (Program::Components { hops }, _) => format!("vertices not within {hops} hops"),
+        (program, _) if !program.from().is_empty() => {
+            format!("not within {}", program.asked_hops())
         }
         (_, asked::Shown::AtLeast(threshold)) => format!("below {threshold}"),
         _ => "none".to_owned(),
@@ -287,6 +293,7 @@ pub fn rows(terms: &Terms, counts: &[(Option<u64>, u64)]) -> Vec<(String, u64)> 
     known.for_each(|(value, count)| *rows.entry(value / width).or_default() += count);
     let name = |bin: u64| match (&terms.program, width) {
         (Program::Distances { .. }, 1) => format!("{bin} hops"),
+        (Program::Components { .. }, 1) => format!("of {bin} vertices"),
         (Program::Reach { hops, .. }, 1) => format!("within {hops}"),
         (_, 1) if terms.noise.is_some_and(|noise| bin == u64::from(noise.bins)) => {
             format!("{bin} and more")

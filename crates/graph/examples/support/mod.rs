@@ -82,6 +82,7 @@ impl Servers {
             number: 1,
             context: Digest([0; 32]),
             vertices,
+            delays: 1,
             lists: vec![ListSpec { owner: owner.verifying_key(), edges: count }],
             querier: None,
             hops,

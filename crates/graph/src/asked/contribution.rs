@@ -83,10 +83,9 @@ pub fn make(
     }
     let mut rows = edges.to_vec();
     if terms.undirected {
-        let back = edges.iter().map(|e| Edge { source: e.target, target: e.source });
-        rows.extend(back);
+        rows.extend(edges.iter().map(|edge| edge.back(terms.vertices)));
     }
-    let orders = owner::orders_of(terms.vertices, terms.cap(), &rows)?;
+    let orders = owner::orders_of(terms.nodes(), terms.cap(), &rows)?;
     // What is drawn depends on the list as well: under randomness that served twice by mistake,
     // two lists do not share a permutation.
     let mut list = Transcript::new("ostrakon/v1/graph/list");

@@ -4,6 +4,7 @@
 
 mod contribution;
 mod noise;
+mod program;
 mod reader;
 mod result;
 mod terms;
@@ -13,10 +14,13 @@ use ostrakon_party::wire;
 
 pub use contribution::{BadContribution, BadList, Contribution, SEEDS, make};
 pub use noise::{EPSILON, Noise};
+pub use program::{Program, Shown};
 pub use reader::{Closed, ReaderKey, SealedSeeds, Unmasked, Unreadable, mask, reader};
+#[cfg(feature = "server")]
+pub(crate) use result::top_of;
 pub use result::{GraphResult, Values};
 pub use terms::{
-    BadTerms, HOPS, MOST_EDGES, MOST_VERTICES, MOST_WORDS, Naming, Program, Shown, Terms,
+    BadTerms, HOPS, LENGTHS, MOST_EDGES, MOST_SHOWN, MOST_VERTICES, MOST_WORDS, Naming, Terms,
     parameters, terms,
 };
 

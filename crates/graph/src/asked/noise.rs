@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::terms::Program;
+use super::program::Program;
 
 /// δ: with this probability noise may hide less than ε says.
 const DELTA: f64 = 1.0 / (1u64 << 40) as f64;

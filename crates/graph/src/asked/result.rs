@@ -52,18 +52,50 @@ impl Values {
         }
     }
 
+    /// Where they are components: the smallest vertex of each, and how many vertices it has, the
+    /// largest first.
+    pub fn components(&self) -> Vec<(u64, u64)> {
+        let counts = self.counts().into_iter();
+        let mut sizes: Vec<(u64, u64)> =
+            counts.filter_map(|(smallest, size)| Some((smallest?, size))).collect();
+        sizes.sort_by_key(|(smallest, size)| (std::cmp::Reverse(*size), *smallest));
+        sizes
+    }
+
+    /// What a picture is drawn of: how many vertices have which value, or how many components
+    /// which size.
+    pub fn pictured(&self, program: &Program) -> Vec<(Option<u64>, u64)> {
+        if !matches!(program, Program::Components { .. }) {
+            return self.counts();
+        }
+        let mut sizes = BTreeMap::<Option<u64>, u64>::new();
+        self.components().iter().for_each(|(_, size)| *sizes.entry(Some(*size)).or_default() += 1);
+        let lost = self.counts().into_iter().filter(|(smallest, _)| smallest.is_none());
+        lost.chain(sizes).collect()
+    }
+
     /// Of the vertices' values what is shown.
     pub fn of(terms: &Terms, values: Vec<Option<u64>>) -> Self {
         let values = Values::Vertices(values);
         match terms.shown {
             Shown::Counts => Values::Counts(values.counts()),
-            Shown::Vertices | Shown::AtLeast(_) => values,
+            Shown::Vertices | Shown::AtLeast(_) | Shown::Top(_) => values,
         }
     }
 
     /// Of counts of edges or walks.
     pub fn of_numbers(terms: &Terms, values: &[Fp61]) -> Self {
         Self::of(terms, values.iter().map(|value| Some(value.value())).collect())
+    }
+
+    /// Of the values of those with the highest.
+    pub fn of_top(values: &[Option<Fp61>]) -> Self {
+        Values::Vertices(values.iter().map(|value| value.map(|value| value.value())).collect())
+    }
+
+    /// Of components by their smallest vertices.
+    pub fn of_components(smallest: &[Option<u32>]) -> Self {
+        Values::Vertices(smallest.iter().map(|vertex| vertex.map(u64::from)).collect())
     }
 
     /// Of whether vertices were reached.
@@ -121,7 +153,7 @@ impl Values {
         let Values::Closed(closed) = self else { return Ok((self, Vec::new())) };
         let vertices = terms.vertices as usize;
         let words = terms.closed_words();
-        if let Program::Distances { from, .. } = &terms.program {
+        if let Program::Distances { from, .. } | Program::Shortest { from, .. } = &terms.program {
             let Unmasked { elements, liars } = closed.open::<Gf64>(computation, key, words)?;
             let reached: Vec<bool> = elements.iter().map(|value| *value != Gf64::ZERO).collect();
             return Ok((Self::of_distances(terms, from, &first_hops(&reached, vertices)), liars));
@@ -138,6 +170,9 @@ impl Values {
         if let Some(decoys) = terms.decoys() {
             return Ok((Self::of_decoys(decoys, &elements), liars));
         }
+        if let Shown::Top(_) = terms.shown {
+            return Ok((Self::of_top(&top_of(&elements)), liars));
+        }
         let Shown::AtLeast(_) = terms.shown else {
             return Ok((Self::of_numbers(terms, &elements), liars));
         };
@@ -148,4 +183,11 @@ impl Values {
         };
         Ok((Self::of(terms, blinded.iter().zip(products).map(count).collect()), liars))
     }
+}
+
+/// Of whether each vertex is among the first, and then their values, the values of those that are.
+pub(crate) fn top_of(elements: &[Fp61]) -> Vec<Option<Fp61>> {
+    let (chosen, values) = elements.split_at(elements.len() / 2);
+    let of = |(chosen, value): (&Fp61, &Fp61)| (*chosen != Fp61::ZERO).then_some(*value);
+    chosen.iter().zip(values).map(of).collect()
 }

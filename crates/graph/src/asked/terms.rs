@@ -9,9 +9,11 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use super::noise::{EPSILON, Noise};
+use super::program::{Program, Shown};
 use super::{JOB, NotGraphs, ReaderKey, SERVERS};
-use crate::edges::Names;
+use crate::edges::{Names, Third};
 use crate::params::{MAX_RANKED_EDGES, MAX_THRESHOLD};
+use crate::program::{POINT, number_bits};
 use crate::spec::Decoys;
 
 /// Names up to so many bytes stand in the draft itself.
@@ -31,8 +33,15 @@ const WORDS_OF_A_HOP: u64 = 20;
 const WORDS_OF_A_ROW: u64 = 105;
 /// Words that dividing one number takes: its mask's bits, products and what verifies them.
 const WORDS_OF_A_QUOTIENT: u64 = 3500;
-/// Most vertices that are ranked: each takes about 250 products in each hop.
+/// Words that it takes to find out whether one vertex is among the first.
+const WORDS_OF_A_PLACE: u64 = 4000;
+/// Most vertices that are ranked, or of which the first are sought: each takes about 250 products
+/// in each hop, and 350 in the end.
 const MOST_RANKED: u32 = 1 << 13;
+/// How long the longest edge may be: a list has as many rows for each vertex.
+pub const LENGTHS: std::ops::RangeInclusive<u32> = 1..=16;
+/// Most vertices of which it is shown that they are the first.
+pub const MOST_SHOWN: u32 = 1000;
 /// Most rows of vertices and decoys.
 const MOST_DECOYS: u32 = 1 << 20;
 /// Most elements of a result for one reader, which everybody gets under masks: 16 MiB.
@@ -68,58 +77,6 @@ impl Naming {
             Self::File(names.digest())
         }
     }
-}
-
-/// What is computed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Program {
-    /// How many edges each vertex is away from the nearest of these, up to so many.
-    Distances {
-        /// Where distances are counted from, in ascending order.
-        from: Vec<u32>,
-        /// How far is looked.
-        hops: u32,
-    },
-    /// Which vertices can be reached from these within so many hops.
-    Reach {
-        /// Where it begins, in ascending order.
-        from: Vec<u32>,
-        /// How far is looked.
-        hops: u32,
-    },
-    /// How many edges there are.
-    Edges,
-    /// How many edges lead to each vertex.
-    InDegrees,
-    /// How many edges lead from each vertex.
-    OutDegrees,
-    /// Katz centrality with attenuation 1/base, cut off after so many hops and scaled to integers.
-    Katz {
-        /// The inverse of the attenuation.
-        base: u64,
-        /// The longest walks that count.
-        hops: u32,
-    },
-    /// PageRank after so many steps, scaled by 2^30.
-    Pagerank {
-        /// The part of a rank that follows edges, in thousandths.
-        damping: u32,
-        /// The steps.
-        hops: u32,
-    },
-}
-
-/// What is shown of the vertices' values, and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shown {
-    /// The value of every vertex.
-    Vertices,
-    /// How many vertices have which value, and not which ones.
-    Counts,
-    /// The value of every vertex that has at least this one.
-    AtLeast(u32),
 }
 
 /// What is asked.
@@ -188,6 +145,24 @@ pub enum BadTerms {
          more vertices besides those from which distances are counted"
     )]
     Telling,
+    /// Lengths.
+    #[error(
+        "the longest edge may be {} to {} long, and the graph may have {MOST_VERTICES} vertices \
+         divided by that; lengths are no weights", LENGTHS.start(), LENGTHS.end()
+    )]
+    Lengths,
+    /// Components.
+    #[error(
+        "components are of graphs whose edges lead in both directions, and every vertex's is shown \
+         to everybody"
+    )]
+    Components,
+    /// The first ones.
+    #[error(
+        "the first 1 to {MOST_SHOWN} can be shown of degrees and ranks, of up to {MOST_RANKED} \
+         vertices"
+    )]
+    Top,
     /// The number of edges.
     #[error("the number of edges belongs to no vertex: show counts")]
     Total,
@@ -247,9 +222,18 @@ impl Terms {
             let fits = names.len() == self.vertices as usize && names.iter().all(plain);
             ensure(fits && once, BadTerms::Names)?;
         }
-        ensure(HOPS.contains(&self.hops()), BadTerms::Hops)?;
+        ensure(HOPS.contains(&self.program.asked_hops()), BadTerms::Hops)?;
         match &self.program {
-            Program::Distances { from, .. } | Program::Reach { from, .. } => {
+            Program::Distances { from, .. }
+            | Program::Reach { from, .. }
+            | Program::Shortest { from, .. } => {
+                let nodes = u64::from(self.vertices) * u64::from(self.program.delays());
+                let third = self.program.third(self.weighted);
+                let lengths = match third {
+                    Third::Length(longest) => LENGTHS.contains(&longest) && !self.weighted,
+                    _ => true,
+                };
+                ensure(lengths && nodes <= u64::from(MOST_VERTICES), BadTerms::Lengths)?;
                 let ascend = from.windows(2).all(|pair| pair[0] < pair[1]);
                 let known = from.last().is_some_and(|last| *last < self.vertices);
                 ensure(ascend && known && from.len() <= MOST_SOURCES, BadTerms::Sources)?;
@@ -268,17 +252,27 @@ impl Terms {
             Program::Pagerank { damping, .. } => {
                 let edges = owners as u64 * u64::from(self.cap());
                 let fits = self.vertices <= MOST_RANKED && edges <= MAX_RANKED_EDGES;
-                let shown = self.shown == Shown::Vertices;
+                let shown = matches!(self.shown, Shown::Vertices | Shown::Top(_));
                 ensure(fits && shown && (1..1000).contains(damping), BadTerms::Ranks)?;
+            }
+            Program::Components { .. } => {
+                let all = self.shown == Shown::Vertices && self.reader.is_none();
+                ensure(self.undirected && all, BadTerms::Components)?;
             }
             Program::Edges => ensure(self.shown == Shown::Counts, BadTerms::Total)?,
             Program::InDegrees | Program::OutDegrees => {}
         }
         self.validate_noise()?;
         if let Shown::AtLeast(threshold) = self.shown {
-            let degrees = matches!(self.program, Program::InDegrees | Program::OutDegrees);
+            let degrees = self.program.counts_edges();
             let fits = (1..=MAX_THRESHOLD).contains(&threshold);
             ensure(degrees && fits, BadTerms::Threshold)?;
+        }
+        if let Shown::Top(count) = self.shown {
+            let ranks = matches!(self.program, Program::Pagerank { .. });
+            let fits = (1..=self.vertices.min(MOST_SHOWN)).contains(&count);
+            let few = self.vertices <= MOST_RANKED;
+            ensure((ranks || self.program.counts_edges()) && fits && few, BadTerms::Top)?;
         }
         let closed = self.reader.map_or(0, |_| self.closed_words());
         ensure(closed <= MOST_CLOSED, BadTerms::Closed(closed))?;
@@ -339,9 +333,11 @@ impl Terms {
     /// a value with a threshold takes two.
     pub fn closed_words(&self) -> usize {
         let each = match (&self.program, self.shown) {
-            (Program::Distances { hops, .. }, _) => *hops as usize,
+            (Program::Distances { hops, .. } | Program::Shortest { within: hops, .. }, _) => {
+                *hops as usize
+            }
             (Program::Edges, _) => return 1,
-            (_, Shown::AtLeast(_)) => 2,
+            (_, Shown::AtLeast(_) | Shown::Top(_)) => 2,
             _ => 1,
         };
         let decoys = self.decoys().map_or(0, |decoys| decoys.rows());
@@ -351,12 +347,10 @@ impl Terms {
     /// How many hops are computed.
     pub fn hops(&self) -> u32 {
         match &self.program {
-            Program::Distances { hops, .. }
-            | Program::Reach { hops, .. }
-            | Program::Katz { hops, .. } => *hops,
+            Program::Components { hops } => hops.saturating_mul(number_bits(self.vertices)),
             // One more, backward, counts what ranks are divided by.
             Program::Pagerank { hops, .. } => hops.saturating_add(1),
-            Program::Edges | Program::InDegrees | Program::OutDegrees => 1,
+            program => program.asked_hops(),
         }
     }
 
@@ -365,9 +359,24 @@ impl Terms {
         if self.undirected { 2 * self.edges } else { self.edges }
     }
 
+    /// Vertices, the delayed ones included.
+    pub fn nodes(&self) -> u32 {
+        self.vertices.saturating_mul(self.program.delays())
+    }
+
     /// Rows of a list.
     pub fn rows(&self) -> u32 {
-        self.vertices + self.cap()
+        self.nodes().saturating_add(self.cap())
+    }
+
+    /// Bits of the highest value that so many lists can lead to, where the first are sought.
+    pub fn value_bits(&self, lists: usize) -> usize {
+        let most = match self.program {
+            // All ranks together are one.
+            Program::Pagerank { .. } => 1 << POINT,
+            _ => lists as u64 * u64::from(self.cap()),
+        };
+        (u64::BITS - most.leading_zeros()) as usize
     }
 
     /// Words of eight bytes that a server has in memory while it computes on so many lists: what
@@ -376,7 +385,7 @@ impl Terms {
         let row = WORDS_OF_A_HOP * u64::from(self.hops()) + WORDS_OF_A_ROW;
         // Between hops the vertices' values are kept: what everybody knows, masks, what was
         // shuffled.
-        let values = 4 * u64::from(self.hops()) * u64::from(self.vertices);
+        let values = 4 * u64::from(self.hops()) * u64::from(self.nodes());
         let besides = match (&self.program, self.decoys()) {
             (Program::Pagerank { .. }, _) => u64::from(self.vertices) * WORDS_OF_A_QUOTIENT,
             (_, Some(decoys)) => {
@@ -385,7 +394,11 @@ impl Terms {
             }
             _ => 0,
         };
-        let values = values + besides;
+        let first = match self.shown {
+            Shown::Top(_) => u64::from(self.vertices) * WORDS_OF_A_PLACE,
+            _ => 0,
+        };
+        let values = values + besides + first;
         (lists as u64).saturating_mul(u64::from(self.rows()) * row).saturating_add(values)
     }
 

@@ -18,6 +18,7 @@ use ostrakon_field::Fp61;
 use ostrakon_party::{Instance, Party};
 
 use crate::asked::{Contribution, Program, Shown, Terms, Values};
+use crate::components::Components;
 use crate::job::Job;
 use crate::output::{Computed, Reader};
 use crate::owner::Maps;
@@ -113,7 +114,8 @@ fn spec_of(
     JobSpec {
         number,
         context: computation.0,
-        vertices: terms.vertices,
+        vertices: terms.nodes(),
+        delays: terms.program.delays(),
         lists: (0..lists).map(list).collect(),
         querier: None,
         hops,
@@ -128,14 +130,19 @@ fn spec_of(
 /// The descriptor of an attempt at these terms.
 pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
     let described = match &terms.program {
-        Program::Distances { from, .. } | Program::Reach { from, .. } => {
-            Reach { sources: from.clone() }.describe()
-        }
+        Program::Distances { from, .. }
+        | Program::Reach { from, .. }
+        | Program::Shortest { from, .. } => Reach { sources: from.clone() }.describe(),
+        Program::Components { hops } => components(terms, *hops).describe(),
         Program::Edges | Program::InDegrees | Program::OutDegrees => Degree.describe(),
         Program::Katz { base, .. } => Katz { base: *base }.describe(),
         Program::Pagerank { damping, .. } => PageRank { damping: *damping }.describe(),
     };
     spec_of(computation, terms, lists, number, described)
+}
+
+fn components(terms: &Terms, within: u32) -> Components {
+    Components { vertices: terms.vertices, within }
 }
 
 /// Every instance under which messages of an attempt on so many lists travel.
@@ -168,13 +175,19 @@ pub async fn compute(
 ) -> Result<Computation, Failed> {
     let at = At { party, key, journal, randomness: &randomness };
     match &task.terms.program {
-        Program::Distances { from, .. } => {
+        Program::Distances { from, .. } | Program::Shortest { from, .. } => {
             let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
             Ok(Computation { excluded, values: show_distances(&task, from, computed).await? })
         }
         Program::Reach { from, .. } => {
             let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
             Ok(Computation { excluded, values: show_reached(&task, computed).await? })
+        }
+        Program::Components { hops } => {
+            let (excluded, linked) = linked(at, &task, components(task.terms, *hops)).await?;
+            let marks = Volatile::default();
+            let smallest = linked.components(party, at.query(), &marks).await?;
+            Ok(Computation { excluded, values: Values::of_components(&smallest) })
         }
         Program::Edges | Program::InDegrees | Program::OutDegrees => {
             let (excluded, computed) = shared(at, &task, Degree).await?;
@@ -270,6 +283,15 @@ async fn show_numbers<P: VertexProgram<F = Fp61>>(
         }
         (Shown::AtLeast(threshold), Some(reader)) => {
             Values::Closed(Box::new(computed.at_least_to(threshold, reader, &marks).await?))
+        }
+        (Shown::Top(count), reader) => {
+            let of = (count, task.terms.value_bits(task.contributions.len()));
+            match reader {
+                None => Values::of_top(&computed.top(of, &marks).await?),
+                Some(reader) => {
+                    Values::Closed(Box::new(computed.top_to(of, reader, &marks).await?))
+                }
+            }
         }
         (_, None) => Values::of_numbers(task.terms, &computed.values().await?),
         (_, Some(reader)) => Values::Closed(Box::new(computed.values_to(reader).await?)),

@@ -1,10 +1,12 @@
 //! Results: what is opened of the shared values, and to whom (`docs/spec/graph.md`, section 8).
 //!
-//! Only five things are ever opened: a value, whether a value is zero, a count that is large
-//! enough, what is hidden by noise (`noisy`), and any of these to one reader. Nothing that
-//! products went into is opened before they are verified, which the types see to.
+//! Only six things are ever opened: a value, whether a value is zero, a count that is large
+//! enough, the highest values (`top`), what is hidden by noise (`noisy`), and any of these to one
+//! reader. Nothing that products went into is opened before they are verified, which the types see
+//! to.
 
 pub(crate) mod noisy;
+mod top;
 
 use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;
@@ -29,12 +31,13 @@ use crate::watch::Stage;
 
 /// A job's result, still shared: the vertices' values before the first hop and after each.
 pub struct Computed<P: VertexProgram> {
-    run: Run,
-    seeds: JobSeeds,
-    job: Job<P>,
-    states: Vec<Rss<P::F>>,
-    randomness: Secret,
-    batches: u32,
+    pub(crate) run: Run,
+    pub(crate) seeds: JobSeeds,
+    pub(crate) job: Job<P>,
+    pub(crate) states: Vec<Rss<P::F>>,
+    pub(crate) randomness: Secret,
+    /// Batches of products that there were.
+    pub(crate) batches: u32,
 }
 
 /// Who alone may read a result.
@@ -57,18 +60,6 @@ impl<P: VertexProgram> Computed<P> {
         let me = run.me();
         let states = states.into_iter().map(|state| state.into_rss(me)).collect();
         Self { run, seeds, job, states, randomness, batches: 0 }
-    }
-
-    /// As [`Computed::new`], of values that are shared already, after so many batches of products.
-    pub(crate) fn with(
-        run: Run,
-        seeds: JobSeeds,
-        job: Job<P>,
-        states: Vec<Rss<P::F>>,
-        randomness: Secret,
-        batches: u32,
-    ) -> Self {
-        Self { run, seeds, job, states, randomness, batches }
     }
 
     fn spec(&self) -> &JobSpec {
@@ -181,7 +172,7 @@ impl<P: VertexProgram> Computed<P> {
     pub async fn first_reached(&mut self, journal: &dyn Journal) -> Result<Vec<Option<u32>>, Stop> {
         let all = self.all_states();
         let bits = self.nonzero(&all, journal).await?;
-        Ok(first_hops(&bits, self.spec().vertices as usize))
+        Ok(first_hops(&bits, self.spec().shown() as usize))
     }
 
     /// Opens a batch's values to one reader: all servers open them under masks, which only who has

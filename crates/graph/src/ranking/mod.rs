@@ -4,7 +4,7 @@
 //! their lists, and what it is divided by is computed of that count, so no owner has a say in it.
 
 pub(crate) mod batches;
-mod truncation;
+pub(crate) mod truncation;
 
 use std::sync::atomic::AtomicU32;
 
@@ -14,7 +14,7 @@ use ostrakon_party::Party;
 
 use crate::output::Computed;
 use crate::params::MAX_RANKED_EDGES;
-use crate::program::{Along, Next, VertexProgram};
+use crate::program::{Begin, POINT, VertexProgram};
 use crate::query::Linked;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
@@ -26,9 +26,6 @@ use crate::spec::{Direction, JobSpec};
 use crate::watch::Stage;
 use batches::Batches;
 use truncation::truncate;
-
-/// Bits behind the point: all ranks together are 2^30.
-pub const POINT: usize = 30;
 
 const ONE: u64 = 1 << POINT;
 
@@ -55,16 +52,8 @@ impl VertexProgram for PageRank {
         Fp61::ONE
     }
 
-    fn along(&self, _hop: u32) -> Along<Fp61> {
-        Along::Times(Fp61::ONE)
-    }
-
-    fn next(&self, _hop: u32) -> Next<Fp61> {
-        Next { gathered: Fp61::ONE, kept: Fp61::ZERO, added: Fp61::ZERO }
-    }
-
-    fn restarts(&self) -> bool {
-        true
+    fn begins(&self, hop: u32) -> Begin {
+        if hop == 0 { Begin::Public } else { Begin::Masked }
     }
 }
 
@@ -169,7 +158,8 @@ impl Linked<PageRank> {
         let task = self.rank_checked(&run, journal, &randomness, &next);
         let (linked, ranks) = run.with_accusations(task).await?;
         let (seeds, job) = linked.into_parts();
-        Ok(Computed::with(run.clone(), seeds, job, vec![ranks], randomness, next.into_inner()))
+        let (run, states, batches) = (run.clone(), vec![ranks], next.into_inner());
+        Ok(Computed { run, seeds, job, states, randomness, batches })
     }
 
     async fn rank_checked(

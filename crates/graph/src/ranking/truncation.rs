@@ -34,12 +34,23 @@ impl Mask {
         Self { bits, count }
     }
 
-    fn bit(&self, i: usize) -> Rss<Fp61> {
+    /// Bit i of all numbers.
+    pub(crate) fn bit(&self, i: usize) -> Rss<Fp61> {
         self.bits.part(i * self.count..(i + 1) * self.count)
     }
 
+    /// Masks of the first `count` numbers of these, and of the others.
+    pub(crate) fn split(self, count: usize) -> (Self, Self) {
+        let of = |range: std::ops::Range<usize>| {
+            let place = |i: usize| range.clone().map(move |j| i * self.count + j);
+            let bits = self.bits.map(|bits| (0..BITS).flat_map(place).map(|at| bits[at]).collect());
+            Self { bits, count: range.len() }
+        };
+        (of(0..count), of(count..self.count))
+    }
+
     /// ⌊r/2^shift⌋. Of the word 2^61 − 1, which is 0 modulo p, too: it is a number like others.
-    fn above(&self, shift: usize) -> Rss<Fp61> {
+    pub(crate) fn above(&self, shift: usize) -> Rss<Fp61> {
         self.bits.map(|bits| {
             let number =
                 |j: usize| (shift..BITS).map(|i| bits[i * self.count + j] * power(i - shift)).sum();
@@ -49,11 +60,11 @@ impl Mask {
 }
 
 /// How some bits of public numbers compare with the same bits of masks.
-struct Compared {
+pub(crate) struct Compared {
     /// 1 where the public number is less.
-    less: Unchecked<Fp61>,
+    pub less: Unchecked<Fp61>,
     /// 1 where both are equal.
-    equal: Unchecked<Fp61>,
+    pub equal: Unchecked<Fp61>,
 }
 
 /// ⌊x/2^shift⌋ for every x from 0 to p − 1.
@@ -71,6 +82,26 @@ pub async fn truncate(
 ) -> Result<Unchecked<Fp61>, Stop> {
     assert!((1..BITS).contains(&shift), "a part of the bits");
     let opened = products.open_masked(x, &mask.above(0)).await?;
+    let [low, high] = compared(products, &opened, &mask, shift).await?;
+    // w says that x + r went beyond p; then p has to be added, which has all bits set: of the lower
+    // ones 2^shift − 1, so they borrow if they are less than or equal to the mask's.
+    let beyond = products.multiply(&high.equal, &low.less).await?.zip(&high.less, |a, b| a + b);
+    let besides = products.multiply(&beyond, &low.equal).await?;
+    let public: Vec<Fp61> = opened.iter().map(|c| Fp61::new(c.value() >> shift)).collect();
+    let ones = vec![Fp61::ONE; public.len()];
+    let whole = products.with(mask.above(shift).map(|r| r.iter().map(|r| -*r).collect()));
+    let whole = whole.zip(&beyond, |whole, w| whole + w * power(BITS - shift));
+    let whole = whole.zip(&low.less, |a, b| a - b).zip(&besides, |a, b| a - b);
+    Ok(whole.affine(&ones, &public))
+}
+
+/// How the bits of public numbers below `shift`, and those from it on, compare with the masks'.
+pub(crate) async fn compared(
+    products: &mut Products<'_, Fp61>,
+    opened: &[Fp61],
+    mask: &Mask,
+    shift: usize,
+) -> Result<[Compared; 2], Stop> {
     let leaf = |i: usize| {
         let bit = mask.bit(i);
         let is = |value: u64, public: &Fp61| public.value() >> i & 1 == value;
@@ -86,17 +117,7 @@ pub async fn truncate(
         }
     };
     let halves = [(0..shift).map(leaf).collect(), (shift..BITS).map(leaf).collect()];
-    let [low, high] = compare(products, halves).await?;
-    // w says that x + r went beyond p; then p has to be added, which has all bits set: of the lower
-    // ones 2^shift − 1, so they borrow if they are less than or equal to the mask's.
-    let beyond = products.multiply(&high.equal, &low.less).await?.zip(&high.less, |a, b| a + b);
-    let besides = products.multiply(&beyond, &low.equal).await?;
-    let public: Vec<Fp61> = opened.iter().map(|c| Fp61::new(c.value() >> shift)).collect();
-    let ones = vec![Fp61::ONE; public.len()];
-    let whole = products.with(mask.above(shift).map(|r| r.iter().map(|r| -*r).collect()));
-    let whole = whole.zip(&beyond, |whole, w| whole + w * power(BITS - shift));
-    let whole = whole.zip(&low.less, |a, b| a - b).zip(&besides, |a, b| a - b);
-    Ok(whole.affine(&ones, &public))
+    compare(products, halves).await
 }
 
 /// From comparisons of single bits, the lowest first, to that of all: neighbours are joined.

@@ -249,6 +249,7 @@ pub fn spec_of<P: VertexProgram>(
         number,
         context: Digest([7; 32]),
         vertices,
+        delays: 1,
         lists: caps.iter().enumerate().map(list).collect(),
         querier: None,
         hops,

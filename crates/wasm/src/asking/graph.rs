@@ -58,6 +58,8 @@ struct Asking {
 enum Wanted {
     Distances { from: Vec<String>, hops: u32 },
     Reach { from: Vec<String>, hops: u32 },
+    Shortest { from: Vec<String>, within: u32, longest: u32 },
+    Components { hops: u32 },
     Edges,
     InDegrees,
     OutDegrees,
@@ -83,15 +85,19 @@ impl Asking {
         let vertex = |name: &String| {
             names.vertex(name).ok_or_else(|| format!("there is no vertex \"{name}\""))
         };
+        let all = |names: &[String]| -> Result<Vec<u32>> {
+            let places: Result<BTreeSet<u32>> = names.iter().map(vertex).collect();
+            Ok(places?.into_iter().collect())
+        };
         let program = match &self.program {
             Wanted::Distances { from, hops } => {
-                let from: Result<BTreeSet<u32>> = from.iter().map(vertex).collect();
-                Program::Distances { from: from?.into_iter().collect(), hops: *hops }
+                Program::Distances { from: all(from)?, hops: *hops }
             }
-            Wanted::Reach { from, hops } => {
-                let from: Result<BTreeSet<u32>> = from.iter().map(vertex).collect();
-                Program::Reach { from: from?.into_iter().collect(), hops: *hops }
+            Wanted::Reach { from, hops } => Program::Reach { from: all(from)?, hops: *hops },
+            Wanted::Shortest { from, within, longest } => {
+                Program::Shortest { from: all(from)?, within: *within, longest: *longest }
             }
+            Wanted::Components { hops } => Program::Components { hops: *hops },
             Wanted::Edges => Program::Edges,
             Wanted::InDegrees => Program::InDegrees,
             Wanted::OutDegrees => Program::OutDegrees,
@@ -191,7 +197,8 @@ struct Proven {
     counts: Option<Vec<(Option<u64>, u64)>>,
     /// The one number that came out, if it is one.
     total: Option<u64>,
-    /// The vertices with the highest values, by name; none where only counts are shown.
+    /// The vertices with the highest values, by name, or the largest components by their smallest
+    /// vertices, and their sizes; none where only counts are shown.
     top: Vec<(String, u64)>,
     /// Whether there is a result that only who asked can read, and this is somebody else.
     closed: bool,
@@ -223,7 +230,7 @@ impl AskedGraph {
             }
             Naming::File(_) => None,
         };
-        let reading = Reading::weighted(terms.weighted);
+        let reading = Reading::of(terms.program.third(terms.weighted));
         Ok(Self { committee, digest: own, draft, computation, terms, names, reading })
     }
 
@@ -231,11 +238,10 @@ impl AskedGraph {
         let Terms { vertices, edges, undirected, weighted, program, shown, noise, .. } =
             &self.terms;
         let list = self.names.as_ref().map(Names::list);
-        let from = match (program, list) {
-            (Program::Distances { from, .. } | Program::Reach { from, .. }, Some(list)) => {
-                from.iter().map(|vertex| list[*vertex as usize].clone()).collect()
-            }
-            _ => Vec::new(),
+        let from = program.from();
+        let from = match list {
+            Some(list) => from.iter().map(|vertex| list[*vertex as usize].clone()).collect(),
+            None => Vec::new(),
         };
         let read = Read {
             text: &self.draft.title,
@@ -269,7 +275,7 @@ impl AskedGraph {
     }
 
     pub fn begin(&mut self) {
-        self.reading = Reading::weighted(self.terms.weighted);
+        self.reading = Reading::of(self.terms.program.third(self.terms.weighted));
     }
 
     pub fn take(&mut self, piece: &str) -> Result<String> {
@@ -342,7 +348,7 @@ impl AskedGraph {
             contributors: result.as_ref().map_or(held, |result| result.accepted),
             out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
             missing: archive.seal.missing(&archive.draft.draft),
-            counts: shown.map(|result| result.values.counts()),
+            counts: shown.map(|result| result.values.pictured(&self.terms.program)),
             total: shown.and_then(|result| match result.values {
                 Values::Total(total) => Some(total),
                 _ => None,
@@ -355,9 +361,13 @@ impl AskedGraph {
     }
 
     fn highest(&self, values: &Values, top: usize) -> Vec<(String, u64)> {
-        let Values::Vertices(values) = values else { return Vec::new() };
         let numbers = || Names::numbers(self.terms.vertices).list();
         let names = self.names.as_ref().map_or_else(numbers, Names::list);
+        if let Program::Components { .. } = self.terms.program {
+            let largest = values.components().into_iter().take(top);
+            return largest.map(|(of, size)| (names[of as usize].clone(), size)).collect();
+        }
+        let Values::Vertices(values) = values else { return Vec::new() };
         let mut all: Vec<(String, u64)> =
             names.into_iter().zip(values).filter_map(|(name, v)| Some((name, (*v)?))).collect();
         all.sort_by_key(|(_, value)| std::cmp::Reverse(*value));

@@ -85,12 +85,15 @@ export interface GraphResult {
 
 /** What is computed, for people. */
 export type Computed =
-  | { kind: 'distances' | 'reach' | 'katz' | 'pagerank'; hops: number }
+  | { kind: 'distances' | 'reach' | 'components' | 'katz' | 'pagerank'; hops: number }
+  | { kind: 'shortest'; hops: number; longest: number }
   | { kind: 'edges' | 'in-degrees' | 'out-degrees' };
 
 const programShape = record({
   distances: optional(record({ hops: count })),
   reach: optional(record({ hops: count })),
+  shortest: optional(record({ within: count, longest: count })),
+  components: optional(record({ hops: count })),
   katz: optional(record({ hops: count })),
   pagerank: optional(record({ hops: count })),
 });
@@ -103,7 +106,10 @@ export function computedBy(program: unknown): Computed {
     return { kind: program };
   }
   const of = programShape(program);
-  for (const kind of ['distances', 'reach', 'katz', 'pagerank'] as const) {
+  if (of.shortest) {
+    return { kind: 'shortest', hops: of.shortest.within, longest: of.shortest.longest };
+  }
+  for (const kind of ['distances', 'reach', 'components', 'katz', 'pagerank'] as const) {
     const parameters = of[kind];
     if (parameters) return { kind, hops: parameters.hops };
   }
@@ -114,6 +120,12 @@ export function computedBy(program: unknown): Computed {
 export function thresholdOf(shown: unknown): number | null {
   if (typeof shown !== 'object' || shown === null) return null;
   return record({ 'at-least': optional(count) })(shown)['at-least'];
+}
+
+/** How many of the highest values are shown, if that is what is asked. */
+export function firstOf(shown: unknown): number | null {
+  if (typeof shown !== 'object' || shown === null) return null;
+  return record({ top: optional(count) })(shown).top;
 }
 
 /** How many vertices with the highest values are shown. */
@@ -173,11 +185,12 @@ export class AskedAboutGraph extends Committee {
    * who asked, where this device has it.
    */
   result(id: string, creator: DeviceKey | null): Promise<GraphResult> {
+    const top = firstOf(this.question.shown) ?? TOP;
     return this.proved(id, (archive) => {
       const opens = this.question.for_reader && creator;
       const proven = provenShape(
         JSON.parse(
-          opens ? this.graph.open(archive, TOP, creator) : this.graph.verify(archive, TOP),
+          opens ? this.graph.open(archive, top, creator) : this.graph.verify(archive, top),
         ),
       );
       const liars = proven.liars.map((member) => this.names[member] ?? '');

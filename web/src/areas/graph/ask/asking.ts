@@ -9,6 +9,8 @@ import { keepCreator, type Found } from '../../asked/committee';
 export type Program =
   | { distances: { from: string[]; hops: number } }
   | { reach: { from: string[]; hops: number } }
+  | { shortest: { from: string[]; within: number; longest: number } }
+  | { components: { hops: number } }
   | { katz: { base: number; hops: number } }
   | { pagerank: { damping: number; hops: number } }
   | 'edges'
@@ -24,7 +26,7 @@ export interface Terms {
   undirected: boolean;
   weighted: boolean;
   program: Program;
-  shown: 'counts' | 'vertices' | { 'at-least': number };
+  shown: 'counts' | 'vertices' | { 'at-least': number } | { top: number };
   /** Noise that hides one connection, if there is some: ε in thousandths. */
   noise: { epsilon: number; bins: number } | null;
   for_me: boolean;

@@ -29,6 +29,11 @@ export const de: Graph = {
         'Wer in der Nähe ist',
         'Welche höchstens so viele Verbindungen entfernt sind. Verrät weniger als Entfernungen.',
       ],
+      shortest: [
+        'Kürzeste Wege',
+        'Wie lang der Weg zu jedem ist; ein drittes Feld auf einer Zeile sagt, wie lang eine Verbindung ist.',
+      ],
+      components: ['Gruppen', 'Wer zusammenhängt, auch über beliebig viele andere.'],
       edges: ['Wie viele Verbindungen', 'Eine Zahl für alle zusammen.'],
       'in-degrees': ['Eingehende Verbindungen', 'Wie viele zu jedem hinführen.'],
       'out-degrees': ['Ausgehende Verbindungen', 'Wie viele von jedem wegführen.'],
@@ -43,12 +48,17 @@ export const de: Graph = {
       counts: ['Wie viele welchen Wert haben', 'Nicht welche. Das verrät am wenigsten.'],
       vertices: ['Der Wert von jedem', 'Kann Beitragenden viel übereinander verraten.'],
       'at-least': ['Die Werte ab einer Zahl', 'Von den anderen nur, dass sie weniger haben.'],
+      top: ['Die ersten', 'So viele mit den höchsten Werten, und von den anderen nichts.'],
     },
     noisy: 'Rauschen dazu, sodass niemand erkennt, ob es irgendeine einzelne Verbindung gibt.',
     epsilon: 'Wie wenig darf es verraten? (ε)',
     epsilonHint:
       'Von 0,25 bis 10; kleinere Zahlen verbergen mehr und brauchen mehr Rauschen. Üblich ist 1.',
     threshold: 'Ab welcher Zahl?',
+    first: 'Wie viele der ersten?',
+    acrossHint: 'Gruppen, in denen zwei weiter voneinander entfernt sind, können zerfallen.',
+    longest: 'Wie lang ist die längste Verbindung?',
+    longestHint: 'Längen sind ganze Zahlen ab 1. Bei längeren schicken alle mehr.',
     readerTitle: 'Wer kann es lesen?',
     reader: {
       me: [
@@ -101,6 +111,10 @@ export const de: Graph = {
       `Was berechnet wird: welchen Rang jeder Knoten hat (PageRank), in ${several(hops, 'Schritt', 'Schritten')}.`,
     'in-degrees': 'Was berechnet wird: wie viele Verbindungen zu jedem Knoten hinführen.',
     'out-degrees': 'Was berechnet wird: wie viele Verbindungen von jedem Knoten wegführen.',
+    shortest: (within, longest, from) =>
+      `Was berechnet wird: wie lang der kürzeste Weg zu jedem Knoten von ${from.length > 0 && from.length <= 5 ? spoken(from) : 'gegebenen Knoten'} ist, bis zu ${number(within)}. Ein drittes Feld auf einer Zeile sagt, wie lang eine Verbindung ist, von 1 bis ${number(longest)}.`,
+    components: (hops) =>
+      `Was berechnet wird: welche Knoten zusammenhängen, so weit ${several(hops, 'Verbindung führt', 'Verbindungen führen')}. Auch die Server sehen es.`,
     katz: (hops) =>
       `Was berechnet wird: wie zentral jeder Knoten ist (Katz), nach Wegen von bis zu ${number(hops)} Verbindungen.`,
   },
@@ -109,6 +123,8 @@ export const de: Graph = {
     vertices: 'Was herauskommt: der Wert jedes Knotens.',
     atLeast: (threshold) =>
       `Was herauskommt: die Werte der Knoten mit ${number(threshold)} oder mehr; von den anderen nur, dass sie weniger haben.`,
+    top: (count) =>
+      `Was herauskommt: ${several(count, 'Knoten', 'Knoten')} mit den höchsten Werten, und diese; von den anderen nichts.`,
     total: 'Was herauskommt: diese Zahl.',
     noise: (epsilon) =>
       `Mit Rauschen, das verbirgt, ob es irgendeine einzelne Verbindung gibt (ε = ${number(epsilon)}).`,
@@ -176,6 +192,10 @@ export const de: Graph = {
     total: (edges) => several(edges, 'Verbindung', 'Verbindungen'),
     below: (threshold) => `unter ${number(threshold)}`,
     top: 'Die höchsten Werte',
+    components: 'Wie viele Gruppen wie groß sind',
+    largest: 'Die größten Gruppen, nach ihrem ersten Knoten',
+    sized: (from, to) =>
+      `von ${from === to ? number(from) : `${number(from)} bis ${number(to)}`}`,
     closed:
       'Das Ergebnis ist da, und es ist nur für den, der gefragt hat: Öffne diese Seite auf dem Gerät, auf dem gefragt wurde. Niemand sonst kann es lesen, auch die Server nicht.',
     liars: (servers) =>

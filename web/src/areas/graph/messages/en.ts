@@ -29,6 +29,11 @@ export const en = {
         'Who is near',
         'Which are at most so many connections away. Tells less than distances.',
       ],
+      shortest: [
+        'Shortest ways',
+        'How long the way to each is; a third field on a line says how long a connection is.',
+      ],
+      components: ['Groups', 'Who hangs together, over any number of others.'],
       edges: ['How many connections', 'One number for all together.'],
       'in-degrees': ['Incoming connections', 'How many lead to each.'],
       'out-degrees': ['Outgoing connections', 'How many lead away from each.'],
@@ -43,11 +48,16 @@ export const en = {
       counts: ['How many have which value', 'Not which ones. Tells the least.'],
       vertices: ['The value of each', 'Can tell contributors much about each other.'],
       'at-least': ['The values from a number on', 'Of the others only that they have less.'],
+      top: ['The first ones', 'So many with the highest values, and of the others nothing.'],
     },
     noisy: 'Add noise, so that nobody can tell whether any one connection is there.',
     epsilon: 'How little may it tell? (ε)',
     epsilonHint: 'From 0.25 to 10; smaller numbers hide more and need more noise. 1 is common.',
     threshold: 'From which number on?',
+    first: 'How many of the first?',
+    acrossHint: 'Groups in which two are further apart than that may fall apart.',
+    longest: 'How long is the longest connection?',
+    longestHint: 'Lengths are whole numbers from 1 on. With longer ones everybody sends more.',
     readerTitle: 'Who can read it?',
     reader: {
       me: [
@@ -100,6 +110,10 @@ export const en = {
       `What is computed: how each vertex ranks (PageRank), in ${several(hops, 'step', 'steps')}.`,
     'in-degrees': 'What is computed: how many connections lead to each vertex.',
     'out-degrees': 'What is computed: how many connections lead away from each vertex.',
+    shortest: (within: number, longest: number, from: string[]) =>
+      `What is computed: how long the shortest way to each vertex from ${from.length > 0 && from.length <= 5 ? spoken(from) : 'given vertices'} is, up to ${number(within)}. A third field on a line says how long a connection is, from 1 to ${number(longest)}.`,
+    components: (hops: number) =>
+      `What is computed: which vertices hang together, as far as ${several(hops, 'connection leads', 'connections lead')}. The servers see it, too.`,
     katz: (hops: number) =>
       `What is computed: how central each vertex is (Katz), by paths of up to ${number(hops)} connections.`,
   },
@@ -108,6 +122,8 @@ export const en = {
     vertices: 'What comes out: the value of every vertex.',
     atLeast: (threshold: number) =>
       `What comes out: the values of vertices with ${number(threshold)} or more; of the others only that they have less.`,
+    top: (count: number) =>
+      `What comes out: the ${several(count, 'vertex', 'vertices')} with the highest values, and these; of the others nothing.`,
     total: 'What comes out: that number.',
     noise: (epsilon: number) =>
       `With noise that hides whether any one connection is there (ε = ${number(epsilon)}).`,
@@ -175,6 +191,10 @@ export const en = {
     total: (edges: number) => several(edges, 'connection', 'connections'),
     below: (threshold: number) => `below ${number(threshold)}`,
     top: 'The highest values',
+    components: 'How many groups have which size',
+    largest: 'The largest groups, by their first vertex',
+    sized: (from: number, to: number) =>
+      `of ${from === to ? number(from) : `${number(from)} to ${number(to)}`}`,
     closed:
       'The result is there, and it is for who asked alone: open this page on the device where it was asked. Nobody else can read it, the servers included.',
     liars: (servers: string[]) =>
