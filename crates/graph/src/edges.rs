@@ -328,7 +328,10 @@ mod tests {
         for (text, line) in [("anna", 1), ("anna,ben\nanna,", 2), ("a b c d", 1), (",ben", 1)] {
             assert_eq!(names.edges(text, Third::Nothing), Err(ReadError::Line(line)), "{text:?}");
         }
-        assert_eq!(names.edges("anna,carl", Third::Nothing), Err(ReadError::Unknown(1, "carl".to_owned())));
+        assert_eq!(
+            names.edges("anna,carl", Third::Nothing),
+            Err(ReadError::Unknown(1, "carl".to_owned()))
+        );
         assert_eq!(Names::read("a\na"), Err(ReadError::Twice("a".to_owned())));
     }
 
@@ -390,5 +393,18 @@ mod tests {
         assert_ne!(of("a\nb").digest(), of("ab").digest());
         assert_eq!(of("b\na").list(), ["b", "a"]);
         assert!(Names::read("a,b").is_err(), "a comma separates names");
+    }
+
+    #[test]
+    fn a_length_is_a_delay_of_the_source() {
+        let names = Names::numbers(3);
+        let edge = |source, target| Edge { source: Some(source), target: Some(target) };
+        let read = |text: &str| names.edges(text, Third::Length(4));
+        let edges = read("src,dst,weight\n0,1,4\n1 2\n2,0, 1\n").unwrap();
+        assert_eq!(edges, [edge(9, 1), edge(1, 2), edge(2, 0)]);
+        assert_eq!(edges[0].back(3), edge(10, 0), "as long in the other direction");
+        for wrong in ["0", "5", "-1", "1.5", "4294967296", "x"] {
+            assert_eq!(read(&format!("0,1\n0,1,{wrong}\n")), Err(ReadError::Length(2, 4)));
+        }
     }
 }

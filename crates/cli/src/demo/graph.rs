@@ -91,7 +91,8 @@ pub fn run(options: &Options) -> Result<()> {
     let (names, numbered) = names_of(options, &texts)?;
     let mut lists = Vec::new();
     for (path, text) in options.edges.iter().zip(&texts) {
-        let mut edges = names.edges(text, third(options)).with_context(|| path.display().to_string())?;
+        let mut edges =
+            names.edges(text, third(options)).with_context(|| path.display().to_string())?;
         ensure!(!edges.is_empty(), "{} has no edges", path.display());
         if options.program == ProgramArg::Components {
             let vertices = u32::try_from(numbered.len())?;

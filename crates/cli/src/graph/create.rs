@@ -250,7 +250,7 @@ fn terms(options: &Options) -> Result<Terms> {
     let program = match options.program {
         ProgramArg::Reach => Program::Reach { from: from.into_iter().collect(), hops },
         ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
-                ProgramArg::Shortest => {
+        ProgramArg::Shortest => {
             let (from, longest) = (from.into_iter().collect(), options.longest);
             Program::Shortest { from, within: hops, longest }
         }

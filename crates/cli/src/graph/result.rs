@@ -249,7 +249,8 @@ fn told(terms: &Terms, value: u64) -> String {
 fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()> {
     if let Values::Total(total) = values {
         output::line(&format!("{total} edges"))?;
-    } else if !matches!((&terms.program, terms.shown), (Program::Pagerank { .. }, _) | (_, Top(_))) {
+    } else if !matches!((&terms.program, terms.shown), (Program::Pagerank { .. }, _) | (_, Top(_)))
+    {
         output::bars(&rows(terms, &values.pictured(&terms.program)))?;
     }
     if let Some(noise) = terms.noise {

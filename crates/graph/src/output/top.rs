@@ -73,7 +73,8 @@ async fn take_apart(
             opened.iter().map(bit).collect()
         };
         let nothing = vec![Fp61::ZERO; opened.len()];
-        let minus = opened.iter().map(|c| if c.value() >> i & 1 == 1 { -Fp61::ONE } else { Fp61::ONE });
+        let minus =
+            opened.iter().map(|c| if c.value() >> i & 1 == 1 { -Fp61::ONE } else { Fp61::ONE });
         bits.push(other.affine(&minus.collect::<Vec<_>>(), &public(1, 0)));
         let either = sum.zip(&both, |sum, both| sum - both).affine(&public(0, 1), &nothing);
         borrow = either.zip(&both.affine(&public(1, 0), &nothing), |a, b| a + b);
@@ -117,7 +118,8 @@ impl Choice {
             let repeated = enough.map(|share| vec![share[0]; bit.len()]);
             let both = products.concat(&[&ones, &open]);
             let kept = products.multiply(&products.concat(&[&repeated, &repeated]), &both).await?;
-            let (kept_ones, kept_open) = (kept.part(0..bit.len()), kept.part(bit.len()..kept.len()));
+            let (kept_ones, kept_open) =
+                (kept.part(0..bit.len()), kept.part(bit.len()..kept.len()));
             // Enough: the ones stay open. Else they are chosen, and the others stay open.
             let dropped = open.zip(&ones, |open, one| open - one);
             let twice = kept_ones.zip(&kept_open, |one, open| one + one - open);
@@ -145,7 +147,8 @@ impl<P: VertexProgram<F = Fp61>> Computed<P> {
     ) -> Result<(u32, Rss<Fp61>), Stop> {
         self.job.watch().tell(crate::watch::Stage::Verifying);
         let vertices = self.last().len();
-        let bits = key_bits(value_bits, vertices).filter(|_| (1..=vertices).contains(&(count as usize)));
+        let bits =
+            key_bits(value_bits, vertices).filter(|_| (1..=vertices).contains(&(count as usize)));
         let bits = bits.ok_or(Stop::Check("how many of the highest values are asked for"))?;
         let next = AtomicU32::new(self.batches);
         let (run, job) = (self.run.clone(), self.spec().number);

@@ -7,6 +7,7 @@ mod models;
 mod networkx;
 mod noise;
 mod oracle;
+mod programs;
 mod ranking;
 mod reader;
 mod sabotage;

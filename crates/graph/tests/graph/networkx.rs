@@ -67,7 +67,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn results_are_those_of_networkx() {
     for (number, case) in (0u64..).zip(&cases()) {
-        if !nightly() && number % 40 > 1 && number < 200 {
+        if !nightly() && number % 50 > 1 && number < 200 {
             continue;
         }
         let (owners, name) = (case.owners(), &case.name);
@@ -98,7 +98,7 @@ fn results_are_those_of_networkx() {
 #[test]
 fn ranks_and_the_highest_degrees_are_those_of_networkx() {
     for (number, case) in (0u64..).zip(&cases()) {
-        if !nightly() && number % 100 != 1 {
+        if !nightly() && number != 1 {
             continue;
         }
         let (owners, name) = (case.owners(), &case.name);
