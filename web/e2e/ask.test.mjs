@@ -79,7 +79,7 @@ async function ask(creator, fill) {
   await page.getByLabel('Fewest answers').fill('3');
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('heading', { name: 'Your question is asked' }).waitFor();
-  const link = await page.getByLabel('Link to the question').inputValue();
+  const link = await page.getByRole('textbox', { name: 'Link to the question' }).inputValue();
   await page.getByRole('link', { name: 'Go to the question' }).click();
   return link;
 }

@@ -26,7 +26,7 @@ export const de: Ask = {
   choicesHint: 'Sie werden Teil der Frage.',
   groups: 'Gruppen, eine in jeder Zeile, falls du für jede ein Ergebnis willst',
   groupsHint:
-    'Alle sagen, zu welcher sie gehören; auch das sieht niemand. Über eine Gruppe mit weniger Mitgliedern als der Mindestzahl wird nichts gesagt.',
+    'Alle sagen, zu welcher sie gehören; auch das sieht niemand. Über eine Gruppe mit zu wenigen Antworten wird nichts gesagt.',
   counted: {
     each: 'Wie viele was gewählt haben',
     top: 'Die drei am häufigsten gewählten, und nichts über die anderen',

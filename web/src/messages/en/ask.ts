@@ -24,7 +24,7 @@ export const en = {
   choicesHint: 'They become part of the question.',
   groups: 'Groups, one on each line, if you want a result for each',
   groupsHint:
-    'Everybody says to which one they belong; nobody sees that either. Of a group with fewer members than the fewest answers nothing is told.',
+    'Everybody says to which one they belong; nobody sees that either. Of a group with too few answers nothing is told.',
   counted: {
     each: 'How many chose what',
     top: 'The three that most chose, and nothing of the others',
