@@ -90,7 +90,7 @@ export const de: Ask = {
 
   asked: {
     by: (servers) =>
-      `${spoken(servers)} rechnen zusammen. Deine Zahl bleibt verborgen, solange einer von ihnen ehrlich ist.`,
+      `${spoken(servers)} rechnen zusammen. Deine Antwort bleibt verborgen, solange einer von ihnen ehrlich ist.`,
     comesOut: (what) => `Was herauskommt: ${spoken(what)}. Sonst nichts.`,
     statistic: {
       median: 'der Median',
@@ -99,6 +99,7 @@ export const de: Ask = {
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
       top: (places) => `die ${places} am häufigsten gewählten, und wie viele es waren`,
       distinct: 'ungefähr wie viele verschiedene Dinge genannt werden',
+      choices: 'wie viele was gewählt haben',
       variance: 'die Varianz',
       circuit: 'was eine eigene Formel aus jeder Antwort macht, über alle zusammengezählt',
       circuitOfAll:
@@ -113,6 +114,7 @@ export const de: Ask = {
     until: (at) => `Es schließt von selbst: ${moment(at * 1000)}.`,
     yours: 'Deine Zahl',
     yourGroup: 'Deine Gruppe',
+    noGroup: 'Wähle deine Gruppe.',
     choose: 'Deine Wahl',
     choiceHint: 'Wähle eine.',
     things: 'Deine Dinge, eines in jeder Zeile',

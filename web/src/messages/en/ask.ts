@@ -87,7 +87,7 @@ export const en = {
 
   asked: {
     by: (servers: string[]) =>
-      `${spoken(servers)} compute together. Your number stays hidden as long as one of them is honest.`,
+      `${spoken(servers)} compute together. Your answer stays hidden as long as one of them is honest.`,
     comesOut: (what: string[]) => `What comes out: ${spoken(what)}. Nothing else.`,
     statistic: {
       median: 'the median',
@@ -96,6 +96,7 @@ export const en = {
       histogram: (bins: number) => `how many are in each of ${bins} ranges`,
       top: (places: number) => `the ${places} that most chose, and how many did`,
       distinct: 'about how many different things are named',
+      choices: 'how many chose what',
       variance: 'the variance',
       circuit: 'what a formula of the asker’s own makes of each answer, added up over all',
       circuitOfAll:
@@ -109,6 +110,7 @@ export const en = {
     until: (at: number) => `It closes by itself: ${moment(at * 1000)}.`,
     yours: 'Your number',
     yourGroup: 'Your group',
+    noGroup: 'Choose your group.',
     choose: 'Your choice',
     choiceHint: 'Choose one.',
     things: 'Your things, one on each line',

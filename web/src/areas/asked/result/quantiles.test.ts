@@ -22,6 +22,7 @@ test('quantiles stand in their order and at their distance', () => {
 test('a circuit that reads all answers at once is told apart from one of each', () => {
   const circuit = { circuit: '' };
   const { statistic } = en.asked;
-  expect(words([{ quantile: 500 }, circuit], false)).toEqual([statistic.median, statistic.circuit]);
-  expect(words([circuit], true)).toEqual([statistic.circuitOfAll]);
+  expect(words([{ quantile: 500 }, circuit])).toEqual([statistic.median, statistic.circuit]);
+  expect(words([circuit], { atOnce: true })).toEqual([statistic.circuitOfAll]);
+  expect(words([{ histogram: [1, 2] }], { named: true })).toEqual([statistic.choices]);
 });
