@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use ostrakon_crypto::{Digest, hash};
 use ostrakon_party::{PartyId, PartySet};
 
+use crate::database::transaction::{array, from_sql, to_sql};
 use crate::files::{failure, remove, write_whole};
-use crate::transaction::{array, from_sql, to_sql};
 use crate::{Error, Store};
 
 /// What has become of a batch on this server.

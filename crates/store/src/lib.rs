@@ -16,47 +16,33 @@
 //!
 //! The store knows nothing of protocols: bodies, outcomes and descriptors are bytes to it.
 
-mod agreement;
-mod apart;
-mod audit;
 mod batches;
-mod board;
-mod change;
 mod database;
 mod decisions;
-mod epochs;
-mod erasure;
 mod error;
-mod faults;
 mod files;
-mod generation;
-mod hosting;
-mod journal;
+mod ledger;
 mod rooms;
-mod rows;
-mod scratch;
 mod secrets;
-mod sharing;
-mod submissions;
-mod transaction;
 
-pub use agreement::AnnouncementRow;
-pub use audit::{AuditRow, NewAudit};
 pub use batches::{BatchRow, BatchState};
-pub use board::{EntryRow, NewEntry};
-pub use change::Change;
 pub use database::Database;
+pub use database::scratch::Scratch;
 pub use decisions::gatherings::GatheringKey;
 pub use decisions::turnout::{Drawn, DueRow, HeldRecord};
 pub use decisions::{DecisionKey, DecisionRow, NewRecord, OneTimeName};
-pub use epochs::{AssignmentRow, EpochRow, EpochState};
 pub use error::Error;
-pub use faults::FaultRow;
-pub use generation::{Generation, Renewed, RenewedRoom};
+pub use ledger::agreement::AnnouncementRow;
+pub use ledger::audit::{AuditRow, NewAudit};
+pub use ledger::change::Change;
+pub use ledger::faults::FaultRow;
+pub use ledger::generation::{Generation, Renewed, RenewedRoom};
 pub use rooms::RoomRow;
-pub use scratch::Scratch;
-pub use sharing::{Arrivals, Offer, Seen, View};
-pub use submissions::{Intake, SubmissionRow, Taken};
+pub use rooms::board::{EntryRow, NewEntry};
+pub use rooms::epochs::{AssignmentRow, EpochRow};
+pub use rooms::sharing::{Arrivals, Offer, Seen, View};
+pub use rooms::state::EpochState;
+pub use rooms::submissions::{Intake, SubmissionRow, Taken};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

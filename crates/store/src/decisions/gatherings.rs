@@ -1,7 +1,7 @@
 //! Join links of decisions to come: who asks to take part, and what the creator says. Each server
 //! keeps them for itself.
 
-use crate::transaction::to_sql;
+use crate::database::transaction::to_sql;
 use crate::{Error, Store};
 
 /// A join link's id as the store sees it.

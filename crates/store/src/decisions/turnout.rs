@@ -4,7 +4,7 @@ use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
 use super::{DecisionKey, OneTimeName};
-use crate::transaction::{array, from_sql, to_sql};
+use crate::database::transaction::{array, from_sql, to_sql};
 use crate::{Error, Store};
 
 /// What a server holds for somebody.

@@ -1,8 +1,17 @@
 //! Rooms.
 
+pub(crate) mod board;
+pub(crate) mod epochs;
+mod erasure;
+pub(crate) mod hosting;
+mod journal;
+pub(crate) mod sharing;
+pub(crate) mod state;
+pub(crate) mod submissions;
+
 use ostrakon_party::PartyId;
 
-use crate::transaction::{array, from_sql};
+use crate::database::transaction::{array, from_sql};
 use crate::{Error, RoomKey, Store};
 
 /// A room on record.

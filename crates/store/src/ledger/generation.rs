@@ -4,8 +4,8 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
-use crate::board::put;
-use crate::transaction::{Write, array, from_sql, to_sql};
+use crate::database::transaction::{Write, array, from_sql, to_sql};
+use crate::rooms::board::put;
 use crate::{BatchState, EpochState, Error, NewEntry, RoomKey, Store};
 
 /// The generation that a server is in.
@@ -149,7 +149,7 @@ async fn add(connection: &mut AnyConnection, room: &RenewedRoom) -> Result<(), E
         .execute(&mut *connection)
         .await?;
     for (number, body) in &room.actions {
-        crate::hosting::add(connection, &room.room, *number, body).await?;
+        crate::rooms::hosting::add(connection, &room.room, *number, body).await?;
     }
     for (epoch, entry) in &room.entries {
         put(connection, &room.room, *epoch, entry).await?;

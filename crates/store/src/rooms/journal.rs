@@ -8,7 +8,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::transaction::to_sql;
+use crate::database::transaction::to_sql;
 use crate::{EpochState, Error, RoomKey, Store};
 
 impl Store {

@@ -14,8 +14,8 @@ use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
 use crate::database::Kind;
-use crate::rows::{pieces, values};
-use crate::transaction::{INTAKE_ANSWER, array, from_sql, no_answer, to_sql};
+use crate::database::rows::{pieces, values};
+use crate::database::transaction::{INTAKE_ANSWER, array, from_sql, no_answer, to_sql};
 use crate::{EpochState, Error, RoomKey, Seen, Store};
 
 /// Something to be recorded before a participant is answered.
@@ -173,7 +173,7 @@ async fn take_in_all(connection: &mut AnyConnection, many: &[Intake]) -> Result<
         }
     }
     let seen: Vec<_> = many.iter().filter_map(Intake::presence).collect();
-    crate::sharing::note_presence(connection, &seen).await?;
+    crate::rooms::sharing::note_presence(connection, &seen).await?;
     mark_issued(connection, &issues).await?;
     // The first of a slot or key stands, in the order given.
     submissions.sort_unstable_by_key(|(place, ..)| *place);
@@ -287,7 +287,7 @@ async fn note_arrivals(
         }
     }
     let arrivals: Vec<_> = slots.into_iter().collect();
-    crate::sharing::leave_arrivals(connection, &arrivals).await
+    crate::rooms::sharing::leave_arrivals(connection, &arrivals).await
 }
 
 fn recorded_query(rows: usize) -> String {

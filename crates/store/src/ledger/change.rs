@@ -5,9 +5,9 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
+use crate::database::rows::{pieces, values};
+use crate::database::transaction::{Write, to_sql};
 use crate::decisions::turnout::{self, HeldRecord};
-use crate::rows::{pieces, values};
-use crate::transaction::{Write, to_sql};
 use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
 
 /// One change. Whoever makes it has checked that the state allows it; the schema's constraints
@@ -203,7 +203,7 @@ impl Change {
             }
             Change::SealEpoch { room, epoch, cut } => seal(connection, room, *epoch, cut).await?,
             Change::HostAction { room, number, body } => {
-                crate::hosting::add(connection, room, *number, body).await?;
+                crate::rooms::hosting::add(connection, room, *number, body).await?;
             }
             Change::DecisionRecord(record) => {
                 crate::decisions::add_record(connection, record).await?
@@ -388,7 +388,7 @@ async fn void(
 ) -> Result<(), Error> {
     leave_collecting(connection, room, epoch, EpochState::Finished, Some(outcome)).await?;
     set_batch_of(connection, room, epoch, BatchState::Discarded).await?;
-    crate::submissions::forget(connection, room, epoch).await
+    crate::rooms::submissions::forget(connection, room, epoch).await
 }
 
 async fn leave_collecting(

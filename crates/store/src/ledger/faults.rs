@@ -2,7 +2,7 @@
 
 use ostrakon_party::PartyId;
 
-use crate::transaction::{from_sql, to_sql};
+use crate::database::transaction::{from_sql, to_sql};
 use crate::{Error, Store};
 
 /// A fault on record.

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
-use crate::rows::{pieces, values};
-use crate::transaction::{from_sql, to_sql};
+use crate::database::rows::{pieces, values};
+use crate::database::transaction::{from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
 
 /// Something that the engine shows to intake processes.

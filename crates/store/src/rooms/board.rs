@@ -4,8 +4,8 @@ use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
-use crate::apart::{apart, body_of};
-use crate::transaction::{array, from_sql, to_sql};
+use crate::database::apart::{apart, body_of};
+use crate::database::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Store};
 
 /// An entry to be put on a board.

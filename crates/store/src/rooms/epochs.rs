@@ -5,29 +5,10 @@ use std::collections::BTreeMap;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
-use crate::apart::{apart, body_of};
-use crate::transaction::{array, from_sql, to_sql};
+use crate::database::apart::{apart, body_of};
+use crate::database::transaction::{array, from_sql, to_sql};
+use crate::rooms::state::EpochState;
 use crate::{Error, RoomKey, Store};
-
-/// How far an epoch is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EpochState {
-    /// It takes submissions.
-    Collecting = 0,
-    /// It is to be computed.
-    Sealed = 1,
-    /// Its outcome stands; other servers may still need this one's part in it.
-    Settled = 2,
-    /// Every server has settled it.
-    Finished = 3,
-}
-
-impl EpochState {
-    fn read(number: i64) -> Result<Self, Error> {
-        let all = [Self::Collecting, Self::Sealed, Self::Settled, Self::Finished];
-        all.into_iter().find(|state| *state as i64 == number).ok_or(Error::Corrupt("epochs.state"))
-    }
-}
 
 /// An epoch on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,8 +199,8 @@ impl Store {
         if done.rows_affected() != 1 {
             return Err(Error::State("only a settled epoch can be finished"));
         }
-        crate::submissions::forget(&mut transaction, room, epoch).await?;
-        crate::journal::forget(&mut transaction, room, epoch).await?;
+        crate::rooms::submissions::forget(&mut transaction, room, epoch).await?;
+        crate::rooms::journal::forget(&mut transaction, room, epoch).await?;
         let delete = "DELETE FROM conclusions WHERE room = $1 AND epoch <= $2 AND epoch IN \
                       (SELECT number FROM epochs WHERE room = $1 AND number <= $2 AND state = $3)";
         sqlx::query(delete)

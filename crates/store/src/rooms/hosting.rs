@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::transaction::to_sql;
+use crate::database::transaction::to_sql;
 use crate::{Error, RoomKey, Store};
 
 impl Store {

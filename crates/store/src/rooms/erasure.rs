@@ -1,16 +1,16 @@
 //! Erasing what was published, and what this server found before it was.
 //!
 //! The digests and signatures of an entry are in columns of their own and stay. What is replaced is
-//! overwritten in the database (SQLite: `secure_delete`, and [`crate::apart`]), and
+//! overwritten in the database (SQLite: `secure_delete`, and [`crate::database::apart`]), and
 //! [`Store::scrub`] empties what the database keeps of earlier versions.
 
 use std::time::Duration;
 
 use sqlx::{ConnectOptions, Connection, Row};
 
-use crate::apart::{apart, body_of};
 use crate::database::Kind;
-use crate::transaction::{from_sql, no_answer, to_sql};
+use crate::database::apart::{apart, body_of};
+use crate::database::transaction::{from_sql, no_answer, to_sql};
 use crate::{Error, RoomKey, Store};
 
 /// How long PostgreSQL may take to empty what it keeps.

@@ -7,7 +7,7 @@ pub(crate) mod turnout;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
-use crate::transaction::{array, from_sql, to_sql};
+use crate::database::transaction::{array, from_sql, to_sql};
 use crate::{Error, Store};
 
 /// A decision's id as the store sees it.

@@ -1,6 +1,6 @@
 //! What operators and hosts did at this server. What participants do is never written here.
 
-use crate::transaction::{from_sql, to_sql};
+use crate::database::transaction::{from_sql, to_sql};
 use crate::{Error, Store};
 
 /// Something to be put on record.

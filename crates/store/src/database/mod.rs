@@ -4,6 +4,11 @@
 //! "any" database. Here is the rest: how each is reached, what makes a commit durable, and how it
 //! is locked for one engine.
 
+pub(crate) mod apart;
+pub(crate) mod rows;
+pub(crate) mod scratch;
+pub(crate) mod transaction;
+
 use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::str::FromStr;
