@@ -13,8 +13,8 @@ use ostrakon_graph::owner::Edge;
 use serde::Serialize;
 
 use super::names;
+use crate::client::survey;
 use crate::client::{Asked, http_client};
-use crate::stats::survey;
 use crate::{edge, output, secret};
 
 /// How much of a file is read at a time.

@@ -4,18 +4,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
 use ostrakon_graph::asked::{
     self, JOB, Naming, Noise, Program, ReaderKey, Shown, Terms, parameters,
 };
 use ostrakon_graph::edges::Names;
 use ostrakon_party::Invitation;
-use serde::Serialize;
 
 use super::names;
+use crate::client::asking::Asking;
 use crate::client::{Asked, http_client};
-use crate::stats::survey::Survey;
 use crate::{edge, output};
 
 /// Options of `graph create`.
@@ -144,14 +142,6 @@ fn shown(text: &str) -> Result<Shown, String> {
     }
 }
 
-#[derive(Serialize)]
-struct Created {
-    id: String,
-    link: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    invitations: Vec<String>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -166,45 +156,21 @@ pub async fn run(options: Options) -> Result<()> {
     }
     let asked = Asked::open(&http_client()?, &options.server, options.committee.as_ref()).await?;
     asked::members(&asked.committee)?;
-    let count = options.invitations.unwrap_or(0);
-    ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
-    let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
-    let contributors = match options.invitations {
-        None => Contributors::Anyone,
-        Some(_) => invitations.iter().map(|invitation| invitation.key().verifying_key()).collect(),
-    };
-    let draft = Draft {
-        committee: asked.digest,
-        job: JOB.to_owned(),
+    let asking = Asking {
+        server: &options.server,
+        job: JOB,
         parameters: parameters(&terms),
         title: options.title.clone(),
         minimum: options.minimum,
-        contributors,
-        closes: options.seconds.map(|seconds| edge::unix_time() + seconds),
-        creator: creator.key().verifying_key(),
-        nonce: edge::random(),
+        invitations: options.invitations,
+        seconds: options.seconds,
     };
-    draft.validate()?;
-    let draft = draft.sign(&creator.key());
-    let (origin, computation) = (options.server.trim_end_matches('/').to_owned(), draft.draft.id());
-    let link = Link { origin, computation, committee: asked.digest, invitation: None };
-    // The key that closes is on disk before anybody can contribute.
-    let kept = Survey::new(&link, &creator).keep(&link)?;
-    asked.create(&draft).await?;
-    let links = invitations
-        .into_iter()
-        .map(|invitation| Link { invitation: Some(invitation), ..link.clone() }.to_string());
-    let created = Created {
-        id: computation.0.to_hex(),
-        link: link.to_string(),
-        invitations: links.collect(),
-    };
+    let created = asking.ask(&asked, &creator).await?;
     if options.json {
         return output::json(&created);
     }
-    output::line(&created.link)?;
-    created.invitations.iter().try_for_each(|link| output::line(link))?;
-    if count > 0 {
+    created.print()?;
+    if !created.invitations.is_empty() {
         eprintln!(
             "The first link shows the result; each of the others lets one person contribute."
         );
@@ -212,7 +178,7 @@ pub async fn run(options: Options) -> Result<()> {
     if options.for_me {
         eprintln!(
             "Only you can read the result, here: with what {} keeps. Lose it, and nobody can.",
-            kept.display()
+            created.kept.display()
         );
     }
     if let (Naming::File(_), Some(path)) = (&terms.naming, &options.names) {
@@ -220,7 +186,7 @@ pub async fn run(options: Options) -> Result<()> {
     }
     eprintln!(
         "{} keeps the key that closes: ostrakon graph run '{}'",
-        kept.display(),
+        created.kept.display(),
         created.link
     );
     Ok(())

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::names;
 use crate::client::computation::words;
+use crate::client::survey::Survey;
 use crate::client::{Asked, http_client};
-use crate::stats::survey::Survey;
 use crate::{failure, output, secret};
 
 /// Bars of a histogram at most; wider ones where there are more values.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ostrakon_computation::{Link, Order};
 
-use super::survey::Survey;
+use crate::client::survey::Survey;
 use crate::client::{Asked, http_client};
 use crate::{output, secret};
 

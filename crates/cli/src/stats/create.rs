@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
 use ostrakon_party::Invitation;
 use ostrakon_stats::asked::{JOB, parameters};
 use ostrakon_stats::{Form, Question, Statistic};
-use serde::Serialize;
 
-use super::survey::Survey;
 use super::{elect, terms};
+use crate::client::asking::Asking;
 use crate::client::{Asked, http_client};
 use crate::{edge, output};
 
@@ -95,14 +93,6 @@ pub fn digest(text: &str) -> Result<Digest, String> {
     Digest::from_hex(text).ok_or_else(|| "a digest has 64 lower-case hexadecimal digits".to_owned())
 }
 
-#[derive(Serialize)]
-struct Created {
-    id: String,
-    link: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    invitations: Vec<String>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -117,51 +107,26 @@ pub async fn run(options: Options) -> Result<()> {
     let server = options.server.as_deref().context("--server: any one of the members")?;
     let asked = Asked::open(&http_client()?, server, committee).await?;
     ostrakon_stats::asked::members(&asked.committee)?;
-    let count = options.invitations.unwrap_or(0);
-    ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
-    let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
-    let contributors = match options.invitations {
-        None => Contributors::Anyone,
-        Some(_) => invitations.iter().map(|invitation| invitation.key().verifying_key()).collect(),
-    };
-    let creator = Invitation(edge::random());
-    let draft = Draft {
-        committee: asked.digest,
-        job: JOB.to_owned(),
+    let asking = Asking {
+        server,
+        job: JOB,
         parameters: parameters(&question),
         title: question.text.clone(),
         minimum: options.minimum,
-        contributors,
-        closes: options.seconds.map(|seconds| edge::unix_time() + seconds),
-        creator: creator.key().verifying_key(),
-        nonce: edge::random(),
+        invitations: options.invitations,
+        seconds: options.seconds,
     };
-    draft.validate()?;
-    let draft = draft.sign(&creator.key());
-    let (origin, computation) = (server.trim_end_matches('/').to_owned(), draft.draft.id());
-    let link = Link { origin, computation, committee: asked.digest, invitation: None };
-    // The key that closes is on disk before anybody can report.
-    let kept = Survey::new(&link, &creator).keep(&link)?;
-    asked.create(&draft).await?;
-    let links = invitations
-        .into_iter()
-        .map(|invitation| Link { invitation: Some(invitation), ..link.clone() }.to_string());
-    let created = Created {
-        id: computation.0.to_hex(),
-        link: link.to_string(),
-        invitations: links.collect(),
-    };
+    let created = asking.ask(&asked, &Invitation(edge::random())).await?;
     if options.json {
         return output::json(&created);
     }
-    output::line(&created.link)?;
-    created.invitations.iter().try_for_each(|link| output::line(link))?;
-    if count > 0 {
+    created.print()?;
+    if !created.invitations.is_empty() {
         eprintln!("The first link shows the question; each of the others lets one person report.");
     }
     eprintln!(
         "{} keeps the key that closes: ostrakon stats close '{}'",
-        kept.display(),
+        created.kept.display(),
         created.link
     );
     Ok(())

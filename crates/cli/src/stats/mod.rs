@@ -5,7 +5,6 @@ mod create;
 mod elect;
 mod report;
 mod result;
-pub mod survey;
 pub mod terms;
 
 use anyhow::Result;

@@ -9,8 +9,8 @@ use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Question, Value};
 use serde::Serialize;
 
-use super::{survey, terms};
-use crate::client::{Asked, http_client};
+use super::terms;
+use crate::client::{Asked, http_client, survey};
 use crate::{edge, output, secret};
 
 /// Options of `stats report`.
