@@ -1,7 +1,9 @@
 //! Domain-separated hashing and key derivation with BLAKE3.
 
+use std::cell::Cell;
 use std::fmt;
 
+use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -103,7 +105,7 @@ impl Transcript {
     /// Starts a hash for one purpose. By convention the context reads
     /// `ostrakon/v1/<protocol>/<purpose>`.
     pub fn new(context: &'static str) -> Self {
-        Self(blake3::Hasher::new_derive_key(context))
+        Self(blake3::Hasher::new_from_context_key(&context_key(context)))
     }
 
     /// Adds one field.
@@ -136,6 +138,34 @@ impl Transcript {
     }
 }
 
+/// How many contexts' keys a thread remembers.
+const REMEMBERED: usize = 64;
+
+/// A context, and the key that it selects.
+type Known = Cell<Option<(&'static str, ContextKey)>>;
+
+thread_local! {
+    /// Where a context's text lies tells its place; who comes last has it.
+    static KNOWN: [Known; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
+}
+
+/// The key that a context selects. To hash the context takes as long as to hash a short field, and
+/// few contexts are in use at a time.
+fn context_key(context: &'static str) -> ContextKey {
+    let address = context.as_ptr() as usize;
+    KNOWN.with(|known| {
+        let place = &known[(address ^ (address >> 6)) % REMEMBERED];
+        match place.get() {
+            Some((text, key)) if std::ptr::eq(text, context) => key,
+            _ => {
+                let key = hash_derive_key_context(context);
+                place.set(Some((context, key)));
+                key
+            }
+        }
+    })
+}
+
 /// Below this many bytes one core hashes faster than several.
 #[cfg(feature = "parallel")]
 const PARALLEL_FROM: usize = 256 << 10;
@@ -156,6 +186,18 @@ pub fn keyed(key: &[u8; 32], value: &[u8]) -> Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A part of a text begins where the text does, and is another context; places are shared.
+    #[test]
+    fn a_remembered_context_is_that_context() {
+        static TEXT: &str = "a text that is long enough for as many contexts as share the places";
+        for length in (1..TEXT.len()).chain((1..TEXT.len()).rev()) {
+            for part in [&TEXT[..length], &TEXT[length..]] {
+                let plain = blake3::Hasher::new_derive_key(part).finalize();
+                assert_eq!(Transcript::new(part).finish().0, *plain.as_bytes(), "{part}");
+            }
+        }
+    }
 
     #[test]
     fn field_boundaries_and_contexts_separate() {
