@@ -6,18 +6,20 @@
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use futures::FutureExt;
-use ostrakon_additive::client::{OwnSeeds, RegistrationName, SlotName, register, submit};
+use ostrakon_additive::client::{
+    OwnSeeds, Registration, RegistrationName, SlotName, register, submit,
+};
 use ostrakon_additive::three::cost;
 use ostrakon_additive::three::epoch::{Marks, mix};
 use ostrakon_additive::three::keys::{BatchKeys, set_up};
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec};
-use ostrakon_additive::three::registration::{RegistrationKey, Registry, agree};
+use ostrakon_additive::three::registration::{Looked, RegistrationKey, Registry, agree};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::PartyId;
 use ostrakon_testkit::{Network, World};
@@ -95,10 +97,15 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
         .collect();
     let results = world.run(&Network::default(), |party| {
         let (key, slots) = (&keys[party.id.index()], &slots);
-        async move {
-                agree(&party, spec, key, slots.clone(), HashMap::new(), &Memory::default()).await
-            }
-            .boxed_local()
+        let look = |slot: &Slot<Registration>| {
+            let Slot { slot, owner, submission } = slot.clone();
+            let submission = submission.and_then(|registration| {
+                Looked::at(&party, &spec, key, slot, &owner, registration)
+            });
+            Slot { slot, owner, submission }
+        };
+        let slots = slots.par_iter().map(look).collect();
+        async move { agree(&party, spec, key, slots, &Memory::default()).await }.boxed_local()
     });
     let mut registries = Vec::new();
     for result in results {

@@ -177,6 +177,17 @@ impl Registration {
         Self { commitments, boxes, signature: Signature(taken(&mut rest)) }
     }
 
+    /// Whether [`Registration::to_bytes`] writes this.
+    #[must_use]
+    pub fn is(&self, bytes: &[u8; REGISTRATION_BYTES]) -> bool {
+        let mut rest = &bytes[..];
+        let mut begins = |part: &[u8]| rest.strip_prefix(part).map(|after| rest = after).is_some();
+        self.commitments.iter().all(|commitment| begins(&commitment.0))
+            && self.boxes.iter().all(|one| begins(&one.exchange) && begins(&one.closed))
+            && begins(&self.signature.0)
+            && rest.is_empty()
+    }
+
     /// The digest of commitments and boxes.
     pub fn content(&self) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration content");
@@ -419,8 +430,14 @@ mod tests {
             servers: &servers,
         };
         let (registration, mut seeds) = register(name, &key, &Secret::new([8; 32]));
-        let bytes = registration.to_bytes();
-        assert_eq!(Registration::from_bytes(&bytes[..].try_into().unwrap()), registration);
+        let bytes: [u8; REGISTRATION_BYTES] = registration.to_bytes()[..].try_into().unwrap();
+        assert_eq!(Registration::from_bytes(&bytes), registration);
+        assert!(registration.is(&bytes));
+        for at in 0..bytes.len() {
+            let mut other = bytes;
+            other[at] ^= 1;
+            assert!(!registration.is(&other), "byte {at}");
+        }
         let content = registration.content();
         let name = SlotName { context: &context, slot: 7, registration: &content };
         let submission = submit(name, &mut seeds, &[9; 24], &key);

@@ -36,6 +36,11 @@ pub trait Sealable: Clone + Serialize + DeserializeOwned + Sync {
     /// The digest that lists hold: of the context, the slot, the owner and the content.
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest;
 
+    /// The same of this submission, for the slot and owner that it was taken in for.
+    fn as_listed(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> Digest {
+        Self::listed(context, slot, owner, &self.content())
+    }
+
     /// Whether it is as wide as the table's rows.
     fn is_wide(&self, width: usize) -> bool;
 
@@ -191,8 +196,7 @@ fn digests<'a, M: Sealable>(scope: &Scope, owned: &BTreeMap<u32, &'a Slot<M>>) -
     let held: Vec<(&Slot<M>, &M)> =
         owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
     let digest = |(slot, submission): (&'a Slot<M>, &'a M)| {
-        let content = submission.content();
-        (slot.slot, M::listed(&scope.context, slot.slot, &slot.owner, &content), submission)
+        (slot.slot, submission.as_listed(&scope.context, slot.slot, &slot.owner), submission)
     };
     Own(held.into_par_iter().with_min_len(256).map(digest).collect())
 }

@@ -2,7 +2,6 @@
 //! and what the own boxes hold.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
 use ostrakon_party::Party;
@@ -13,18 +12,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::messages::RegistrationSpec;
 use super::registration::RegistrationKey;
-use crate::client::{BOX, BOX_BYTES, Registration, box_about, commitment};
+use crate::client::{BOX, BOX_BYTES, REGISTRATION_BYTES, Registration, box_about, commitment};
 
-/// What a server has found of a registration by itself: that it is its owner's for the occasion,
-/// and what the own box holds. That takes public-key operations, which need not wait until the
-/// servers agree: whoever looks at registrations as they come in gives what it found to `agree`.
+/// A registration with what a server has found of it by itself: that it is its owner's for the
+/// occasion, and what the own box holds. That takes public-key operations, which need not wait
+/// until the servers agree, so registrations are looked at as they come in.
 pub struct Looked {
     occasion: Digest,
+    number: u32,
     owner: VerifyingKey,
-    content: Digest,
-    signature: Signature,
-    seeds: [Option<Secret>; 2],
+    digested: Digested,
+    seeds: Seeds,
 }
+
+/// The own pairs' seeds, those that open their commitments.
+pub(super) type Seeds = [Option<Secret>; 2];
 
 impl Looked {
     /// Looks at the registration of an owner under a number. `None` if it is not signed for the
@@ -36,38 +38,53 @@ impl Looked {
         key: &RegistrationKey,
         number: u32,
         owner: &VerifyingKey,
-        registration: &Registration,
-    ) -> Option<Self> {
+        registration: Registration,
+    ) -> Option<Box<Self>> {
         let (occasion, content) = (spec.occasion(), registration.content());
         let listed = Registration::listed(&occasion, number, owner, &content);
-        let signature = registration.signature;
-        let genuine = registration.is_wellformed() && owner.verifies(&listed, &signature);
+        let genuine =
+            registration.is_wellformed() && owner.verifies(&listed, &registration.signature);
         genuine.then(|| {
             let deployment = &party.roster.session.0;
-            let seeds = open(deployment, key, party.id.0, owner, registration);
-            Self { occasion, owner: *owner, content, signature, seeds }
+            let seeds = open(deployment, key, party.id.0, owner, &registration);
+            let digested = Digested { registration, content, listed: Some(listed) };
+            Box::new(Self { occasion, number, owner: *owner, digested, seeds })
         })
     }
 
-    /// Whether it is of this registration, under the number that it was looked at for.
-    fn is_of(&self, occasion: &Digest, owner: &VerifyingKey, known: &Digested) -> bool {
-        let signature = &known.registration.signature;
-        (&self.occasion, &self.owner, &self.content, &self.signature)
-            == (occasion, owner, &known.content, signature)
+    /// Looks at a registration's bytes, unless what was found `before` is of the same ones.
+    pub fn again(
+        before: Option<Box<Self>>,
+        party: &Party,
+        spec: &RegistrationSpec,
+        key: &RegistrationKey,
+        number: u32,
+        owner: &VerifyingKey,
+        bytes: &[u8; REGISTRATION_BYTES],
+    ) -> Option<Box<Self>> {
+        let look = || Self::at(party, spec, key, number, owner, Registration::from_bytes(bytes));
+        before.filter(|before| before.digested.registration.is(bytes)).or_else(look)
+    }
+
+    /// Whether it was looked at for this use.
+    fn is_for(&self, occasion: &Digest, number: u32, owner: &VerifyingKey) -> bool {
+        (&self.occasion, self.number, &self.owner) == (occasion, number, owner)
     }
 }
 
-/// A registration with the digest of its content, which is made once.
+/// A registration with its digests, which are made once.
 #[derive(Clone)]
 pub(super) struct Digested {
     registration: Registration,
     content: Digest,
+    /// What lists hold of it, where it was looked at for that.
+    listed: Option<Digest>,
 }
 
 impl From<Registration> for Digested {
     fn from(registration: Registration) -> Self {
         let content = registration.content();
-        Self { registration, content }
+        Self { registration, content, listed: None }
     }
 }
 
@@ -96,6 +113,11 @@ impl Sealable for Digested {
         Registration::listed(context, slot, owner, content)
     }
 
+    fn as_listed(&self, occasion: &Digest, number: u32, owner: &VerifyingKey) -> Digest {
+        let found = self.listed;
+        found.unwrap_or_else(|| Registration::listed(occasion, number, owner, &self.content))
+    }
+
     fn is_wide(&self, width: usize) -> bool {
         width == BOX_BYTES && self.registration.is_wellformed()
     }
@@ -107,34 +129,24 @@ pub(super) struct Opened<'a> {
     pub owner: VerifyingKey,
     pub registration: &'a Registration,
     pub content: Digest,
-    pub seeds: [Option<Secret>; 2],
+    pub seeds: Seeds,
 }
 
-/// The slots of the occasion in ascending order, without registrations that nobody may list, and
-/// what was found of each of the others.
+/// The slots of the occasion in ascending order, without registrations that were looked at for
+/// something else, and the seeds of each of the others.
 pub(super) fn genuine(
-    party: &Party,
     spec: &RegistrationSpec,
-    key: &RegistrationKey,
-    mut slots: Vec<Slot<Registration>>,
-    looked: HashMap<u32, Looked>,
-) -> (Vec<Slot<Digested>>, Vec<Option<Looked>>) {
+    mut slots: Vec<Slot<Box<Looked>>>,
+) -> (Vec<Slot<Digested>>, Vec<Option<Seeds>>) {
     slots.sort_unstable_by_key(|slot| slot.slot);
     slots.retain(|slot| slot.slot < spec.slots);
-    let mut looked = looked;
-    let before: Vec<Option<Looked>> = slots.iter().map(|slot| looked.remove(&slot.slot)).collect();
     let occasion = spec.occasion();
-    let look = |(slot, before): (Slot<Registration>, Option<Looked>)| {
-        let Slot { slot, owner, submission } = slot;
-        let known = submission.map(Digested::from);
-        let found = known.as_ref().and_then(|known| {
-            before
-                .filter(|looked| looked.is_of(&occasion, &owner, known))
-                .or_else(|| Looked::at(party, spec, key, slot, &owner, &known.registration))
-        });
-        (Slot { slot, owner, submission: known.filter(|_| found.is_some()) }, found)
+    let taken = |Slot { slot, owner, submission }: Slot<Box<Looked>>| {
+        let looked = submission.filter(|looked| looked.is_for(&occasion, slot, &owner));
+        let (submission, seeds) = looked.map(|looked| (looked.digested, looked.seeds)).unzip();
+        (Slot { slot, owner, submission }, seeds)
     };
-    slots.into_par_iter().zip(before).map(look).unzip()
+    slots.into_par_iter().with_min_len(256).map(taken).unzip()
 }
 
 /// The accepted registrations, in ascending order, with what the own boxes hold; those that others
@@ -143,29 +155,28 @@ pub(super) fn opened<'a>(
     party: &Party,
     key: &RegistrationKey,
     slots: &[Slot<Digested>],
-    looked: Vec<Option<Looked>>,
+    seeds: Vec<Option<Seeds>>,
     accepted: &[(u32, Digest)],
     registrations: &'a [Cow<'_, Digested>],
 ) -> Vec<Opened<'a>> {
-    let mut known = slots.iter().zip(looked);
+    let mut known = slots.iter().zip(seeds);
     let of_slot = |((number, _), registration): (&(u32, Digest), &'a Cow<'_, Digested>)| {
         let slot = known.find(|(slot, _)| slot.slot == *number);
-        let (slot, looked) = slot.expect("accepted slots are among the given ones, in order");
-        (slot.owner, *number, &**registration, looked)
+        let (slot, seeds) = slot.expect("accepted slots are among the given ones, in order");
+        // What was found of another registration than the accepted one is not found of that.
+        let seeds = seeds.filter(|_| matches!(registration, Cow::Borrowed(_)));
+        (slot.owner, *number, &**registration, seeds)
     };
     let entries: Vec<_> = accepted.iter().zip(registrations).map(of_slot).collect();
     let deployment = &party.roster.session.0;
-    let open = |(owner, number, known, looked)| {
+    let open = |(owner, number, known, seeds)| {
         let known: &'a Digested = known;
-        let looked: Option<Looked> = looked;
-        let seeds = match looked.filter(|looked| looked.content == known.content) {
-            Some(looked) => looked.seeds,
-            None => open(deployment, key, party.id.0, &owner, &known.registration),
-        };
         let (registration, content) = (&known.registration, known.content);
-        Opened { number, owner, registration, content, seeds }
+        let seeds: Option<Seeds> = seeds;
+        let open = || open(deployment, key, party.id.0, &owner, registration);
+        Opened { number, owner, registration, content, seeds: seeds.unwrap_or_else(open) }
     };
-    entries.into_par_iter().map(open).collect()
+    entries.into_par_iter().with_min_len(256).map(open).collect()
 }
 
 /// The seeds in this server's box, those that open their commitments.
@@ -175,7 +186,7 @@ fn open(
     me: u8,
     owner: &VerifyingKey,
     registration: &Registration,
-) -> [Option<Secret>; 2] {
+) -> Seeds {
     let mut about = box_about(deployment, owner, me);
     let Some(plain) = key.0.open(BOX, &mut about, &registration.boxes[usize::from(me)]) else {
         return [None, None];

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::fault::Fault;
 use super::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, commitment};
+use crate::client::{BOX_BYTES, ClientSeed, Forgotten, Submission, commitment};
 
 pub use super::looked::Looked;
 
@@ -183,7 +183,7 @@ impl From<Unsealed<Fault>> for Unregistered {
 
 /// Agrees on the registrations of one occasion and returns those that all servers hold. After a
 /// crash the same call continues; `key` and the boxes are erased when every server has returned.
-/// `looked` holds, by number, what is known of some of them already; the others are looked at now.
+/// What was looked at for another occasion, number or owner counts as absent.
 ///
 /// Marks, each written before it is voted for: the accepted list, and the list that results. A peer
 /// that says other things after a crash of this server is waited for without end.
@@ -194,8 +194,7 @@ pub async fn agree(
     party: &Party,
     spec: RegistrationSpec,
     key: &RegistrationKey,
-    slots: Vec<Slot<Registration>>,
-    looked: HashMap<u32, Looked>,
+    slots: Vec<Slot<Box<Looked>>>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -206,11 +205,11 @@ pub async fn agree(
         return Err(Unregistered::Unfit("participants were told another key of this server"));
     }
     let scope = Scope { context: spec.occasion(), width: BOX_BYTES as u32 };
-    let (slots, looked) = genuine(party, &spec, key, slots, looked);
+    let (slots, seeds) = genuine(&spec, slots);
     // R2.
     let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
     vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
-    let mut opened = opened(party, key, &slots, looked, &accepted, &registrations);
+    let mut opened = opened(party, key, &slots, seeds, &accepted, &registrations);
     // R3.
     let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
     let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));

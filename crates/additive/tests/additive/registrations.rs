@@ -1,6 +1,6 @@
 //! Attacks on registrations.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
@@ -13,6 +13,7 @@ use ostrakon_testkit::Network;
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
+use ostrakon_threeparty::seal::Slot;
 
 use crate::world::*;
 
@@ -252,7 +253,8 @@ fn false_registration_key() {
         let deployment = &deployment;
         Box::pin(async move {
             let slots = registered_slots(&registered(deployment, 1));
-            agree(&party, spec, &key, slots, HashMap::new(), &Memory::default()).await
+            let slots = looked_at(&party, &spec, &key, slots);
+            agree(&party, spec, &key, slots, &Memory::default()).await
         })
     });
     assert!(matches!(results[1], Some(Err(Unregistered::Unfit(_)))));
@@ -283,29 +285,57 @@ fn servers_know_the_same_registration_keys() {
     }
 }
 
-/// What a server found of registrations as they came in counts for these registrations only: what
-/// was found of another one, or for another occasion, is found anew.
+/// What a server found of a registration counts for the occasion, the number and the owner that it
+/// was looked at for: elsewhere it is as if nothing had arrived.
 #[test]
-fn what_was_found_before_is_of_that_registration_only() {
+fn what_was_found_is_of_that_use_only() {
     let deployment = Deployment::new(50);
-    let list = registered(&deployment, 4);
-    let (spec, other) = (deployment.registration_spec(), deployment.register(2, 1).0);
+    let list = registered(&deployment, 5);
+    let spec = deployment.registration_spec();
     let elsewhere = RegistrationSpec { context: Digest([5; 32]), ..spec };
     let results = deployment.world.run(&Network::default(), |party| {
         let key = deployment.registration_key(party.id);
         let look = |spec: &RegistrationSpec, number: u32, registration: &Registration| {
             let owner = participant(number).verifying_key();
-            Looked::at(&party, spec, &key, number, &owner, registration)
+            Looked::at(&party, spec, &key, number, &owner, registration.clone())
         };
         assert!(look(&elsewhere, 0, &list[0].0).is_none(), "signed for another occasion");
         assert!(look(&spec, 1, &list[0].0).is_none(), "under another number");
-        let mut looked =
-            HashMap::from([0, 1].map(|at: u32| {
-                (at, look(&spec, at, &list[at as usize].0).expect("it is genuine"))
-            }));
-        looked.extend(look(&spec, 2, &other).map(|other| (2, other)));
-        let slots = registered_slots(&list);
-        Box::pin(async move { agree(&party, spec, &key, slots, looked, &Memory::default()).await })
+        let mut slots = looked_at(&party, &spec, &key, registered_slots(&list));
+        // Another occasion; another number; another owner.
+        slots[1].submission = look(&elsewhere, 1, &deployment.register_at(&elsewhere, 1));
+        assert!(slots[1].submission.is_some());
+        slots[2].submission = look(&spec, 3, &list[3].0);
+        slots[4].owner = participant(9).verifying_key();
+        Box::pin(async move { agree(&party, spec, &key, slots, &Memory::default()).await })
     });
-    assert_eq!(agreed(&results, &[0, 1, 2], 4), [0, 1, 2, 3]);
+    assert_eq!(agreed(&results, &[0, 1, 2], 5), [0, 3]);
+}
+
+/// What was found of a registration as it came in counts for the one that was kept only if both are
+/// the same; otherwise that one is looked at.
+#[test]
+fn what_was_found_is_of_that_registration_only() {
+    let deployment = Deployment::new(51);
+    let (spec, owner) = (deployment.registration_spec(), participant(0).verifying_key());
+    let [kept, other] = [0, 1].map(|draw: u64| deployment.register(0, draw).0);
+    let bytes = |registration: &Registration| registration.to_bytes()[..].try_into().unwrap();
+    let results = deployment.world.run(&Network::default(), |party| {
+        let key = deployment.registration_key(party.id);
+        let look = |registration: &Registration| {
+            Looked::at(&party, &spec, &key, 0, &owner, registration.clone())
+        };
+        let again = |before, registration: &Registration| {
+            Looked::again(before, &party, &spec, &key, 0, &owner, &bytes(registration))
+        };
+        let mut unsigned = kept.clone();
+        unsigned.signature.0[0] ^= 1;
+        assert!(again(look(&kept), &unsigned).is_none(), "the signature is another one");
+        let submission = again(look(&other), &kept);
+        let slots = vec![Slot { slot: 0, owner, submission }];
+        Box::pin(async move { agree(&party, spec, &key, slots, &Memory::default()).await })
+    });
+    assert_eq!(agreed(&results, &[0, 1, 2], 1), [0]);
+    let registry = results[0].as_ref().unwrap().as_ref().unwrap();
+    assert_eq!(registry.get(&owner).unwrap().registration(), &kept.content());
 }

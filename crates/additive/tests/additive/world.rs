@@ -1,6 +1,6 @@
 //! A small deployment in one process: three servers, participants, marks in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,9 @@ use ostrakon_additive::three::epoch::{self, Marks, Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;
 use ostrakon_additive::three::keys::{self, BatchKeys, Chain};
 use ostrakon_additive::three::messages::{EpochSpec, Kind, RegistrationSpec};
-use ostrakon_additive::three::registration::{self, RegistrationKey, Registry, Unregistered};
+use ostrakon_additive::three::registration::{
+    self, Looked, RegistrationKey, Registry, Unregistered,
+};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Message, Party, PartyId};
@@ -145,6 +147,17 @@ impl Deployment {
         client::register(name, &participant(number), &randomness)
     }
 
+    /// A registration for another occasion of the same servers.
+    pub fn register_at(&self, spec: &RegistrationSpec, number: u32) -> Registration {
+        let name = RegistrationName {
+            deployment: &self.world.roster.session.0,
+            context: &spec.context,
+            number,
+            servers: &spec.keys,
+        };
+        client::register(name, &participant(number), &Secret::new([11; 32])).0
+    }
+
     /// Runs the agreement on registrations; `slots` may differ from server to server.
     pub fn registrations(
         &self,
@@ -165,8 +178,8 @@ impl Deployment {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
             let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
             async move {
-                let looked = HashMap::new();
-                registration::agree(&party, spec, &key, slots, looked, marks).await
+                let slots = looked_at(&party, &spec, &key, slots);
+                registration::agree(&party, spec, &key, slots, marks).await
             }
             .boxed_local()
         })
@@ -197,6 +210,21 @@ pub fn registered_slots(list: &[(Registration, OwnSeeds)]) -> Vec<Slot<Registrat
         submission: Some(registration.clone()),
     };
     list.iter().enumerate().map(slot).collect()
+}
+
+/// The same, looked at as they come in.
+pub fn looked_at(
+    party: &Party,
+    spec: &RegistrationSpec,
+    key: &RegistrationKey,
+    slots: Vec<Slot<Registration>>,
+) -> Vec<Slot<Box<Looked>>> {
+    let look = |Slot { slot, owner, submission }: Slot<Registration>| {
+        let submission = submission
+            .and_then(|registration| Looked::at(party, spec, key, slot, &owner, registration));
+        Slot { slot, owner, submission }
+    };
+    slots.into_iter().map(look).collect()
 }
 
 /// A recognisable row for a slot: no two are equal.

@@ -1,11 +1,10 @@
 //! A server of Clarion rooms.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_additive::client::{Registration, Submission};
+use ostrakon_additive::client::{REGISTRATION_BYTES, Registration, Submission};
 use ostrakon_additive::three::epoch::{self, Unmixed, verify_signature};
 use ostrakon_additive::three::fault;
 use ostrakon_additive::three::keys::BatchKeys;
@@ -153,7 +152,7 @@ impl Engine for ClarionEngine {
         let secret = Secret::new(stored.secret);
         let (party, told) = (self.party.clone(), stored.registration);
         let registration = registration_key(&secret);
-        let looked = Mutex::default();
+        let looked = (0..shape.rows).map(|_| OnceLock::new()).collect();
         Ok(Box::new(ClarionBatch { party, keys, secret, registration, told, looked }))
     }
 
@@ -186,7 +185,7 @@ struct ClarionBatch {
     /// All servers' public registration keys.
     told: [[u8; 32]; 3],
     /// What was found of registrations as they came in, by slot.
-    looked: Mutex<HashMap<u32, Looked>>,
+    looked: Vec<OnceLock<Box<Looked>>>,
 }
 
 impl Batch for ClarionBatch {
@@ -204,12 +203,14 @@ impl Batch for ClarionBatch {
         let (registration, _) =
             signed_submission(&self.party.roster.session, context, slot, owner, submission)?;
         let spec = registration_spec(&self.party.roster.session, context, self.told);
-        let looked = Looked::at(&self.party, &spec, &self.registration, slot, owner, &registration);
+        let looked = Looked::at(&self.party, &spec, &self.registration, slot, owner, registration);
         let looked = looked.ok_or(Rejected(
             "the registration is not signed by the owner of this slot for these servers' keys",
         ))?;
         // The one that is handed in first is the one that is kept.
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).entry(slot).or_insert(looked);
+        if let Some(place) = self.looked.get(slot as usize) {
+            let _ = place.set(looked);
+        }
         Ok(())
     }
 
@@ -225,11 +226,13 @@ impl Batch for ClarionBatch {
             }
             let session = self.party.roster.session;
             let marks = Marks(journal);
-            let (registrations, submissions) = split(&context, slots);
             let spec = registration_spec(&session, &context, self.told);
-            let looked = self.looked.into_inner().unwrap_or_else(PoisonError::into_inner);
             let (party, key) = (&self.party, &self.registration);
-            let registering = registration::agree(party, spec, key, registrations, looked, &marks);
+            let look: &Look<'_> = &|before, slot, owner, bytes| {
+                Looked::again(before, party, &spec, key, slot, owner, bytes)
+            };
+            let (registrations, submissions) = split(&context, slots, self.looked, look);
+            let registering = registration::agree(party, spec, key, registrations, &marks);
             let registry = registering.await.map_err(|why| unregistered(why, self.party.id))?;
             let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
             let spec = epoch_spec(&session, &context);
@@ -251,19 +254,31 @@ impl Batch for ClarionBatch {
     }
 }
 
-/// Registrations and submissions of the same slots.
+/// [`Looked::again`] of a slot's registration.
+type Look<'a> = dyn Fn(Found, u32, &VerifyingKey, &[u8; REGISTRATION_BYTES]) -> Found + Sync + 'a;
+
+/// What was found of a registration, if it is genuine.
+type Found = Option<Box<Looked>>;
+
+/// Registrations and submissions of the same slots, with what was found of registrations as they
+/// came in.
 fn split(
     context: &EpochContext,
     slots: Vec<SlotState>,
-) -> (Vec<Slot<Registration>>, Vec<Slot<Submission>>) {
-    let of_slot = |SlotState { slot, owner, submission }: SlotState| {
+    looked: Vec<OnceLock<Box<Looked>>>,
+    look: &Look<'_>,
+) -> (Vec<Slot<Box<Looked>>>, Vec<Slot<Submission>>) {
+    let mut before: Vec<Found> = looked.into_iter().map(OnceLock::into_inner).collect();
+    let before: Vec<Found> =
+        slots.iter().map(|slot| before.get_mut(slot.slot as usize)?.take()).collect();
+    let of_slot = |(SlotState { slot, owner, submission }, before): (SlotState, _)| {
         // Its signatures were verified when it was accepted.
-        let handed_in = submission.and_then(|body| decode(context, &body).ok());
+        let handed_in = submission.as_deref().and_then(|body| parts(context, body).ok());
         let (registration, submission) = handed_in.unzip();
-        let registration = Slot { slot, owner, submission: registration };
-        (registration, Slot { slot, owner, submission })
+        let looked = registration.and_then(|bytes| look(before, slot, &owner, bytes));
+        (Slot { slot, owner, submission: looked }, Slot { slot, owner, submission })
     };
-    slots.into_par_iter().with_min_len(256).map(of_slot).unzip()
+    slots.into_par_iter().zip(before).with_min_len(256).map(of_slot).unzip()
 }
 
 /// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
@@ -307,9 +322,18 @@ type HandedIn = (Registration, Submission);
 
 /// Both, one after the other ([`super::client`]).
 fn decode(context: &EpochContext, body: &[u8]) -> Result<HandedIn, Rejected> {
-    let parts = body.split_first_chunk().and_then(|(registration, submission)| {
-        Some((Registration::from_bytes(registration), Submission::from_bytes(submission)?))
-    });
+    let (registration, submission) = parts(context, body)?;
+    Ok((Registration::from_bytes(registration), submission))
+}
+
+/// The bytes of the registration, and the submission.
+fn parts<'a>(
+    context: &EpochContext,
+    body: &'a [u8],
+) -> Result<(&'a [u8; REGISTRATION_BYTES], Submission), Rejected> {
+    let parts = body
+        .split_first_chunk()
+        .and_then(|(registration, rest)| Some((registration, Submission::from_bytes(rest)?)));
     let (registration, submission) =
         parts.ok_or(Rejected("the submission is not in the form that this room's engine uses"))?;
     if submission.padded.len() != context.shape.width as usize {
