@@ -66,11 +66,14 @@ impl Report {
             contacts.find(|contact| contact.number == number).map_or("?".into(), |c| c.name)
         };
         match event {
-            Event::Called { contact, name: given, known, .. } => {
+            Event::Called { contact, name: given, known, link } => {
+                let by = link_called(client, *link);
                 let who = if *known {
-                    format!("{} calls", name(*contact))
+                    format!("{} calls by {by}", name(*contact))
                 } else {
-                    format!("somebody calls, who takes the name {given} (contact {contact})")
+                    format!(
+                        "somebody calls by {by}, who takes the name {given} (contact {contact})"
+                    )
                 };
                 output::line(&format!("* {who}: `accept {contact}` or `decline {contact}`"))
             }
@@ -190,6 +193,15 @@ impl Report {
 /// A text whose further lines cannot be taken for lines of their own.
 fn continued(text: &str) -> String {
     text.replace('\n', "\n    | ")
+}
+
+/// How the user knows a link of its own: who has it is told by nothing else.
+fn link_called(client: &Client, number: u32) -> String {
+    let label = client.links().into_iter().find(|own| own.number == number).map(|own| own.label);
+    match label.filter(|label| !label.is_empty()) {
+        Some(label) => format!("the link for {label}"),
+        None => format!("link {number}"),
+    }
 }
 
 /// How a message stands, in words.
