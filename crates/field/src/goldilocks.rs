@@ -1,6 +1,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use ostrakon_kernels::mask;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
@@ -139,22 +140,20 @@ impl Fp {
 
 /// `value` if the flag is set, else zero; without a branch.
 #[inline(always)]
-const fn if_set(flag: bool, value: u64) -> u64 {
-    value & (flag as u64).wrapping_neg()
+fn if_set(flag: bool, value: u64) -> u64 {
+    value & mask(flag)
 }
 
 /// Brings a sum or difference of representatives below p. `value` is below 2^64 < 2p.
 #[inline(always)]
-const fn canonical(value: u64) -> Fp {
+fn canonical(value: u64) -> Fp {
     let (less, borrow) = value.overflowing_sub(Fp::P);
-    // A select without a branch: all ones if the subtraction borrowed.
-    let keep = (borrow as u64).wrapping_neg();
-    Fp((value & keep) | (less & !keep))
+    Fp(less.wrapping_add(if_set(borrow, Fp::P)))
 }
 
 /// Reduces a product: 2^64 = 2^32 − 1 and 2^96 = −1 modulo p.
 #[inline(always)]
-const fn reduce(wide: u128) -> Fp {
+fn reduce(wide: u128) -> Fp {
     let (low, high) = (wide as u64, (wide >> 64) as u64);
     let (difference, borrow) = low.overflowing_sub(high >> 32);
     let difference = difference.wrapping_sub(if_set(borrow, EPSILON));

@@ -6,6 +6,9 @@ use crate::Fp;
 pub struct Domain {
     log: u32,
     roots: Vec<Fp>,
+    /// The roots that each layer of a transform multiplies by, layer after layer, so that it reads
+    /// them in order: 1, 2, 4, … of them.
+    twiddles: Vec<Fp>,
     length_inverse: Fp,
 }
 
@@ -17,8 +20,10 @@ impl Domain {
     pub fn new(log: u32) -> Domain {
         let root = Fp::root_of_unity(log);
         let roots = powers(root, 1 << log);
+        let of_layer = |layer: u32| roots.iter().step_by(1 << (log - layer)).take(1 << (layer - 1));
+        let twiddles = (1..=log).flat_map(of_layer).copied().collect();
         let length_inverse = Fp::new(1 << log).inverse().expect("2^log is no multiple of p");
-        Domain { log, roots, length_inverse }
+        Domain { log, roots, twiddles, length_inverse }
     }
 
     /// The smallest domain of at least `points` points.
@@ -49,15 +54,17 @@ impl Domain {
                 values.swap(i, j);
             }
         }
-        let mut half = 1;
+        // The first layer's only root is one.
+        for [a, b] in values.as_chunks_mut().0 {
+            (*a, *b) = (*a + *b, *a - *b);
+        }
+        let mut half = 2;
         while half < values.len() {
-            let stride = values.len() / (2 * half);
+            let roots = &self.twiddles[half - 1..][..half];
             for block in values.chunks_exact_mut(2 * half) {
                 let (low, high) = block.split_at_mut(half);
-                for ((a, b), root) in
-                    low.iter_mut().zip(high).zip(self.roots.iter().step_by(stride))
-                {
-                    let product = *b * *root;
+                for ((a, b), &root) in low.iter_mut().zip(high).zip(roots) {
+                    let product = *b * root;
                     (*a, *b) = (*a + product, *a - product);
                 }
             }

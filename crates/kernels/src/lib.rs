@@ -11,6 +11,7 @@
 //! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
 //! - [`leaf_sums`]: the streams of a tree's leaves, added up by the bits of their numbers.
+//! - [`mask`]: selecting without a branch.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
 //! - [`FixedKeyHash`]: correlation-robust hashing of blocks with AES under a public key.
 //!
@@ -23,6 +24,7 @@ mod bits;
 mod fixed_key;
 mod gather;
 pub mod gf64;
+mod mask;
 mod memory;
 pub mod permutation;
 mod prg;
@@ -34,6 +36,7 @@ pub use bits::transpose64;
 pub use fixed_key::FixedKeyHash;
 pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
+pub use mask::mask;
 pub use memory::{give_back_memory, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
 pub use sums::leaf_sums;
