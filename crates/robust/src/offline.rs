@@ -124,6 +124,11 @@ impl<T> Checked<T> {
         &self.stock
     }
 
+    /// The same material in another form, computed before it is known what it is spent on.
+    pub fn map<U>(self, form: impl FnOnce(T) -> U) -> Checked<U> {
+        Checked { batch: self.batch, committee: self.committee, stock: form(self.stock) }
+    }
+
     /// Takes the material into use for one purpose: a digest of everything public that decides what
     /// is computed (the sealed submissions, the program).
     ///

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostrakon_field::ntt::{Domain, powers};
 use ostrakon_field::{Fp, batch_inverse, poly};
 use rand_core::Rng;
+use zeroize::Zeroize;
 
 use super::{Given, Program, Turn};
 use crate::client::Masked;
@@ -15,9 +16,55 @@ use crate::opening::Mode;
 use crate::phase::Phase;
 use crate::tape::Tape;
 
+/// Stock as a mix uses it: transforms of each slot's [b^l/l!] and [a·b^l/l!], l below `powers`, and
+/// the last power of b. They depend on nothing that is said, so they are computed beforehand.
+pub struct Transforms {
+    shape: Powers,
+    domain: Domain,
+    /// Slot after slot.
+    keys: Vec<Fp>,
+    /// Slot after slot, column after column.
+    payloads: Vec<Fp>,
+    /// b^l/l! with l = `powers`, by slot.
+    last: Vec<Fp>,
+}
+
+impl From<PowersStock> for Transforms {
+    fn from(stock: PowersStock) -> Transforms {
+        let shape = stock.shape;
+        let Powers { slots, powers, columns } = shape;
+        // Two series of `powers` terms have a product of fewer than twice as many.
+        let domain = Domain::for_length(2 * powers);
+        let length = domain.length();
+        let mut keys = vec![Fp::ZERO; slots * length];
+        for (to, from) in keys.chunks_mut(length).zip(stock.keys.chunks(powers)) {
+            to[0] = Fp::ONE;
+            to[1..powers].copy_from_slice(&from[..powers - 1]);
+            domain.evaluate(to);
+        }
+        let mut payloads = vec![Fp::ZERO; slots * columns * length];
+        for (to, from) in payloads.chunks_mut(length).zip(stock.payloads.chunks(powers)) {
+            to[..powers].copy_from_slice(from);
+            domain.evaluate(to);
+        }
+        let last = stock.keys.chunks(powers).map(|keys| keys[powers - 1]).collect();
+        Transforms { shape, domain, keys, payloads, last }
+    }
+}
+
+impl Drop for Transforms {
+    fn drop(&mut self) {
+        self.keys.zeroize();
+        self.payloads.zeroize();
+        self.last.zeroize();
+    }
+}
+
 /// A mix of sealed submissions.
 pub struct PowerMix {
-    stock: PowersStock,
+    /// Until the sums are computed.
+    stock: Option<Transforms>,
+    columns: usize,
     /// Sealed slots' C and D, by slot.
     submissions: Vec<Option<Masked>>,
 }
@@ -49,19 +96,20 @@ pub struct Carrier {
 pub struct NoPowerSums;
 
 impl PowerMix {
-    /// Mixes the sealed rows. Slots without one do not take part.
+    /// Mixes the sealed rows. Slots without one do not take part. Stock is transformed here unless
+    /// that was done before ([`crate::offline::Checked::map`]).
     ///
     /// # Panics
     /// If there are more or fewer slots than the stock has, more sealed ones than powers, or a
     /// submission of another length.
-    pub fn new(stock: Spent<PowersStock>, submissions: Vec<Option<Masked>>) -> PowerMix {
-        let stock = stock.into_stock();
+    pub fn new<S: Into<Transforms>>(stock: Spent<S>, submissions: Vec<Option<Masked>>) -> PowerMix {
+        let stock: Transforms = stock.into_stock().into();
         let Powers { slots, powers, columns } = stock.shape;
         assert_eq!(submissions.len(), slots, "a place for each slot");
         assert!(submissions.iter().flatten().count() <= powers, "a power for each message");
         let wide = |s: &Masked| s.0.len() == 1 + columns;
         assert!(submissions.iter().flatten().all(wide), "rows of one width");
-        PowerMix { stock, submissions }
+        PowerMix { stock: Some(stock), columns, submissions }
     }
 
     fn sealed(&self) -> usize {
@@ -72,35 +120,42 @@ impl PowerMix {
     ///
     /// With C = m − b, m^i/i! = Σ_j C^(i−j)/(i−j)! · b^j/j! is a convolution: transforms are
     /// multiplied, added up over messages and taken back once. Of the result only the coefficients
-    /// up to k may be opened; the others belong to no power sum and depend on single masks.
-    fn sums(&self) -> Vec<Fp> {
+    /// up to k may be opened; the others belong to no power sum and depend on single masks. Series
+    /// end below k, so that a domain of 2k points is enough; the terms of S_k with C^k and with b^k
+    /// are added by themselves.
+    fn sums(&self, stock: &Transforms) -> Vec<Fp> {
         let k = self.sealed();
-        let Powers { powers: most, columns, .. } = self.stock.shape;
-        let domain = Domain::for_length(2 * k + 1);
+        let Transforms { shape, domain, keys, payloads, last } = stock;
+        let (columns, length) = (shape.columns, domain.length());
         let inverses = inverse_factorials(k + 1);
-        let transform = |coefficients: &mut dyn Iterator<Item = Fp>| {
-            let mut values: Vec<Fp> = coefficients.take(k + 1).collect();
-            values.resize(domain.length(), Fp::ZERO);
-            domain.evaluate(&mut values);
-            values
-        };
-        let mut sums = vec![vec![Fp::ZERO; domain.length()]; 1 + columns];
+        let mut sums = vec![vec![Fp::ZERO; length]; 1 + columns];
+        let mut ends = Fp::ZERO;
+        let mut c = vec![Fp::ZERO; length];
         for (slot, masked) in self.submissions.iter().enumerate() {
             let Some(Masked(masked)) = masked else {
                 continue;
             };
-            let keys = &self.stock.keys[slot * most..][..most];
-            let c = powers(masked[0], k + 1);
-            let c = transform(&mut c.iter().zip(&inverses).map(|(&c, &i)| c * i));
-            let b = transform(&mut std::iter::once(Fp::ONE).chain(keys.iter().copied()));
-            add_products(&mut sums[0], &c, &b);
+            let powers = powers(masked[0], k + 1);
+            ends += powers[k] * inverses[k];
+            if k == shape.powers {
+                ends += last[slot];
+            }
+            c.fill(Fp::ZERO);
+            for ((c, &power), &inverse) in c.iter_mut().zip(&powers[..k]).zip(&inverses) {
+                *c = power * inverse;
+            }
+            domain.evaluate(&mut c);
+            let b = &keys[slot * length..][..length];
+            for ((sum, &c), &b) in sums[0].iter_mut().zip(&c).zip(b) {
+                *sum += c * b;
+            }
             for column in 0..columns {
-                let products = &self.stock.payloads[(slot * columns + column) * most..][..most];
-                let mut a = transform(&mut products.iter().copied().take(k));
-                // y·b^l = a·b^l + D·b^l.
+                let a = &payloads[(slot * columns + column) * length..][..length];
                 let d = masked[1 + column];
-                a.iter_mut().zip(&b).for_each(|(a, &b)| *a += d * b);
-                add_products(&mut sums[1 + column], &c, &a);
+                // y·b^l = a·b^l + D·b^l.
+                for (((sum, &c), &a), &b) in sums[1 + column].iter_mut().zip(&c).zip(a).zip(b) {
+                    *sum += c * (a + d * b);
+                }
             }
         }
         let factorials = factorials(k + 1);
@@ -108,15 +163,12 @@ impl PowerMix {
         for (place, mut sum) in sums.into_iter().enumerate() {
             domain.interpolate(&mut sum);
             let from = usize::from(place == 0);
+            if place == 0 {
+                sum[k] += ends;
+            }
             opened.extend((from..from + k).map(|i| sum[i] * factorials[i]));
         }
         opened
-    }
-}
-
-fn add_products(sum: &mut [Fp], a: &[Fp], b: &[Fp]) {
-    for ((sum, &a), &b) in sum.iter_mut().zip(a).zip(b) {
-        *sum += a * b;
     }
 }
 
@@ -124,14 +176,17 @@ impl Program for PowerMix {
     type Output = Arc<Sums>;
 
     fn phases(&self) -> Vec<Phase> {
-        let count = self.sealed() * (1 + self.stock.shape.columns);
+        let count = self.sealed() * (1 + self.columns);
         if count == 0 { vec![] } else { vec![Phase::Open { count, mode: Mode::Robust }] }
     }
 
     fn next(&mut self, given: Given, _tape: &mut Tape) -> Turn<Arc<Sums>> {
         let k = self.sealed();
         match given {
-            Given::Nothing if k > 0 => Turn::Open(self.sums()),
+            Given::Nothing if k > 0 => {
+                let stock = self.stock.take().expect("a program begins once");
+                Turn::Open(self.sums(&stock))
+            }
             Given::Opened(values) => {
                 let (keys, payloads) = values.split_at(k);
                 let payloads = payloads.chunks(k).map(<[Fp]>::to_vec).collect();
