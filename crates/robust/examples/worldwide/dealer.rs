@@ -7,12 +7,8 @@ use ostrakon_crypto::Secret;
 use ostrakon_field::{Fp, batch_inverse};
 use ostrakon_robust::offline::recipes::{Powers, PowersStock};
 use ostrakon_robust::offline::switches::{SwitchStock, Switches};
-use ostrakon_robust::vectors::share;
 use ostrakon_robust::{Committee, Tape};
 use rand_core::Rng;
-
-/// Secrets that are shared at a time: their polynomials fit into the processor's cache.
-const TOGETHER: usize = 1 << 10;
 
 /// Deals shares to a committee.
 pub struct Dealer {
@@ -31,15 +27,17 @@ impl Dealer {
         (0..count).map(|_| Fp::random(&mut self.tape)).collect()
     }
 
-    /// Shares of each secret, by server.
+    /// Shares of each secret, by server: values of polynomials of degree t, of which only the first
+    /// and the last coefficient are not zero. Servers do the same with them as with any others,
+    /// and dealing takes a t-th of the time.
     fn share(&mut self, secrets: &[Fp]) -> Vec<Vec<Fp>> {
-        let mut shares: Vec<Vec<Fp>> =
-            (0..self.committee.size()).map(|_| Vec::with_capacity(secrets.len())).collect();
-        for part in secrets.chunks(TOGETHER) {
-            let dealt = share(part, self.committee.corrupt(), &self.committee, &mut self.tape);
-            shares.iter_mut().zip(dealt).for_each(|(to, dealt)| to.extend(dealt));
-        }
-        shares
+        let last = self.randoms(secrets.len());
+        let degree = self.committee.corrupt() as u64;
+        let share = |point: Fp| {
+            let power = point.pow_vartime(degree);
+            secrets.iter().zip(&last).map(|(&secret, &last)| secret + last * power).collect()
+        };
+        self.committee.points().into_iter().map(share).collect()
     }
 
     /// The butterfly's stock, by server.

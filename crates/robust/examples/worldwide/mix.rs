@@ -9,11 +9,11 @@ use ostrakon_party::PartyId;
 use ostrakon_robust::client::{MaskReader, Masked, Masks};
 use ostrakon_robust::machine::{Machine, Outcome, Step};
 use ostrakon_robust::message::Instance;
-use ostrakon_robust::offline::recipes::Powers;
+use ostrakon_robust::offline::recipes::{Powers, PowersStock};
 use ostrakon_robust::offline::{Checked, Journal, Spent};
 use ostrakon_robust::program::Program;
 use ostrakon_robust::program::butterfly::{self, Butterfly};
-use ostrakon_robust::program::powermix::PowerMix;
+use ostrakon_robust::program::powermix::{PowerMix, Transforms};
 use ostrakon_robust::{Committee, Tape};
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ pub fn run(map: &Map, plan: &Plan, processor: &mut Processor) -> Result<Ran> {
         Mix::Powermix => {
             ensure!(plan.messages > 0, "a mix of at least one message");
             let shape = Powers { slots: plan.messages, powers: plan.messages, columns: WIDTH };
-            let stock = spent(dealer.powers(shape), &committee)?;
+            let stock = checked(dealer.powers(shape), &committee);
             let submissions: Vec<Option<Masked>> = (0..plan.messages)
                 .map(|slot| {
                     let masks =
@@ -102,7 +102,10 @@ pub fn run(map: &Map, plan: &Plan, processor: &mut Processor) -> Result<Ran> {
                     Some(masks.for_carrier(Fp::random(&mut dealer.tape), &said[slot]))
                 })
                 .collect();
-            let program = |stock| PowerMix::new(stock, submissions.clone());
+            // Before anything is said, servers transform their stock.
+            let program = |stock: Checked<PowersStock>| {
+                Ok(PowerMix::new(spent(stock.map(Transforms::from))?, submissions.clone()))
+            };
             let solve = |sums: &<PowerMix as Program>::Output, tape: &mut Tape| {
                 let carriers = sums.solve(tape)?;
                 Ok(carriers.into_iter().map(|carrier| carrier.payload).collect())
@@ -113,7 +116,7 @@ pub fn run(map: &Map, plan: &Plan, processor: &mut Processor) -> Result<Ran> {
             let possible = plan.messages.is_power_of_two() && plan.messages > 1;
             ensure!(possible, "a network is of a power of two");
             let shape = butterfly::stock_of(plan.messages, WIDTH);
-            let stock = spent(dealer.switches(shape), &committee)?;
+            let stock = checked(dealer.switches(shape), &committee);
             let submissions: Vec<Option<Masked>> = (0..plan.messages)
                 .map(|slot| {
                     let of = |i: usize| {
@@ -124,7 +127,7 @@ pub fn run(map: &Map, plan: &Plan, processor: &mut Processor) -> Result<Ran> {
                     Some(masks(&committee, &mut dealer.tape, of).for_row(&said[slot]))
                 })
                 .collect();
-            let program = |stock| Butterfly::new(stock, submissions.clone());
+            let program = |stock| Ok(Butterfly::new(spent(stock)?, submissions.clone()));
             let cut =
                 |rows: &Vec<Fp>, _: &mut Tape| Ok(rows.chunks(WIDTH).map(<[Fp]>::to_vec).collect());
             world.run(stock, program, cut, check, processor)
@@ -141,12 +144,15 @@ impl Journal for Marks {
     }
 }
 
-fn spent<T>(stock: Vec<T>, committee: &Arc<Committee>) -> Result<Vec<Spent<T>>> {
-    let spend = |stock| {
-        let checked = Checked::restore(Digest([1; 32]), Arc::clone(committee), stock);
-        Ok(checked.spend(Digest([2; 32]), &mut Marks)?)
-    };
-    stock.into_iter().map(spend).collect()
+const BATCH: Digest = Digest([1; 32]);
+
+fn checked<T>(stock: Vec<T>, committee: &Arc<Committee>) -> Vec<Checked<T>> {
+    let check = |stock| Checked::restore(BATCH, Arc::clone(committee), stock);
+    stock.into_iter().map(check).collect()
+}
+
+fn spent<T>(stock: Checked<T>) -> Result<Spent<T>> {
+    Ok(stock.spend(Digest([2; 32]), &mut Marks)?)
 }
 
 /// What a client puts together from 2t + 1 servers' shares.
@@ -167,29 +173,17 @@ impl World<'_> {
     /// what a server makes of the output.
     fn run<S, P: Program<Output: PartialEq>>(
         &self,
-        stock: Vec<Spent<S>>,
-        program: impl Fn(Spent<S>) -> P,
+        stock: Vec<Checked<S>>,
+        program: impl Fn(Checked<S>) -> Result<P>,
         rows: impl Fn(&P::Output, &mut Tape) -> Result<Vec<Vec<Fp>>>,
         check: impl Fn(Vec<Vec<Fp>>) -> Result<()>,
         processor: &mut Processor,
     ) -> Result<Ran> {
         let members = self.committee.members();
-        let name = stock.first().context("no stock")?.name();
-        let programs: Vec<P> = stock.into_iter().map(program).collect();
         let keys: Vec<_> =
             members.iter().map(|id| Arc::new(SigningKey::from_seed(&[id.0; 32]))).collect();
-        let instance = Arc::new(Instance {
-            name,
-            committee: Arc::clone(self.committee),
-            keys: keys.iter().map(|key| key.verifying_key()).collect(),
-            phases: programs.first().map(Program::phases).context("no program")?,
-        });
         // Nobody deals, so there is nothing on the tapes.
         let tape = || Tape::new(&Secret::new([0; 32]));
-        let machine =
-            |(me, (program, key))| Machine::new(Arc::clone(&instance), me, key, program, tape());
-        let machines: Vec<Machine<P>> =
-            programs.into_iter().zip(keys).enumerate().map(machine).collect();
         let living = members.len() - self.plan.dead;
         let mut servers = Servers {
             network: Network::new(self.map),
@@ -200,10 +194,25 @@ impl World<'_> {
             done: Vec::new(),
             output: None,
         };
-        let mut machines: Vec<Machine<P>> = machines.into_iter().take(living).collect();
-        for (me, machine) in machines.iter_mut().enumerate() {
+        let mut instance = None;
+        let mut machines: Vec<Machine<P>> = Vec::with_capacity(living);
+        // One after the other, as transformed stock is large and gone after the start.
+        for (me, (stock, key)) in stock.into_iter().zip(&keys).take(living).enumerate() {
+            let program = program(stock)?;
+            let instance = instance.get_or_insert_with(|| {
+                Arc::new(Instance {
+                    name: BATCH,
+                    committee: Arc::clone(self.committee),
+                    keys: keys.iter().map(|key| key.verifying_key()).collect(),
+                    phases: program.phases(),
+                })
+            });
+            let (instance, key) = (Arc::clone(instance), Arc::clone(key));
+            let mut machine = Machine::new(instance, me, key, program, tape());
             servers.act(0, me, |tape| machine.start(tape), &rows)?;
+            machines.push(machine);
         }
+        let openings = instance.context("no servers")?.phases.len();
         while servers.done.len() < living {
             let arrival = servers.network.next().context("nothing moves any more")?;
             if let Some(machine) = machines.get_mut(arrival.to) {
@@ -214,7 +223,7 @@ impl World<'_> {
         }
         let output = servers.output.take().context("no output")?;
         check(rows(&output, &mut servers.tape)?)?;
-        Ok(servers.ran(self.plan, members.len(), instance.phases.len()))
+        Ok(servers.ran(self.plan, members.len(), openings))
     }
 }
 
