@@ -74,7 +74,8 @@ pub fn promise(description: &Description) -> String {
         format!("and new rounds go on without {some}")
     } else {
         format!(
-            "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds"
+            "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds, \
+             which open pages use up within minutes"
         )
     };
     let trial = if description.shape.minimum == 1 {
