@@ -14,7 +14,11 @@
 
 use ostrakon_field::ELEMENT_BYTES;
 
+use crate::output::top::DECIDED;
 use crate::params::CHECK_WORDS;
+use crate::program::number_bits;
+use crate::ranking::ranking_steps;
+use crate::ranking::truncation::BITS;
 use crate::ruffle2::steps::SALT;
 use crate::ruffle2::uses::Bundle;
 use crate::ruffle2::verify::{PIECES, levels};
@@ -118,7 +122,12 @@ pub fn link(spec: &JobSpec) -> Cost {
 pub fn hops(spec: &JobSpec) -> Cost {
     let list = |list| vouched(3 * u64::from(spec.hops), spec.rows(list) as u64 * ELEMENT);
     let lists: Cost = (0..spec.lists.len()).map(list).sum();
-    Cost { table: 0, constant: DIRECTED_LINKS * DIGEST } + lists
+    votes() + lists
+}
+
+/// A vote on a table.
+fn votes() -> Cost {
+    Cost { table: 0, constant: DIRECTED_LINKS * DIGEST }
 }
 
 /// Rounds of [`hops`].
@@ -128,6 +137,17 @@ pub fn hop_rounds(spec: &JobSpec) -> u32 {
 
 /// Zero tests of so many values: products, their verification, opening.
 pub fn zero_tests(values: usize) -> Cost {
+    batch(values, &[]) + opening(values)
+}
+
+/// An opening of so many elements.
+pub fn opening(elements: usize) -> Cost {
+    vouched(1, elements as u64 * ELEMENT)
+}
+
+/// A batch of so many products, in which vectors of these lengths are opened under masks.
+pub fn batch(products: usize, masked: &[usize]) -> Cost {
+    let values = products;
     let (folds, mut length) = (levels(values), values);
     (0..folds).for_each(|_| length = length.div_ceil(PIECES));
     let points = folds * (2 * PIECES - 2) + 2 * length;
@@ -135,7 +155,49 @@ pub fn zero_tests(values: usize) -> Cost {
     let products = TABLES * ELEMENT * (values + points) as u64;
     let commitments = broadcast(DIGEST * coins) + DIRECTED_LINKS * 64 * coins;
     let both = Cost { table: products, constant: commitments };
-    both + vouched(1, 3 * ELEMENT) + vouched(1, values as u64 * ELEMENT)
+    both + opening(3) + masked.iter().map(|length| opening(*length)).sum()
+}
+
+/// Products of the bits of one mask: three pairs' bits, added modulo 2.
+const OF_A_MASK: usize = 2 * BITS;
+/// Products of comparing a number with its mask in two parts: all bits but one of each are joined
+/// to others, with two products.
+const OF_A_COMPARISON: usize = 2 * (BITS - 2);
+
+/// A division of so many numbers, beside so many products in the same batch; the masks' bits are in
+/// a batch before.
+fn quotients(numbers: usize, products: usize) -> Cost {
+    let division = numbers * (OF_A_COMPARISON + 2);
+    batch(numbers * OF_A_MASK, &[]) + batch(products + division, &[numbers])
+}
+
+/// Ranking, its hops included.
+pub fn ranking(spec: &JobSpec) -> Cost {
+    let vertices = spec.vertices as usize;
+    let inverses =
+        (0..ranking_steps(spec)).map(|_| quotients(vertices, 2 * vertices)).sum::<Cost>();
+    let step = || quotients(vertices, vertices) + opening(vertices) + quotients(1, 0);
+    let steps = (1..spec.hops).map(|_| step()).sum::<Cost>();
+    hops(spec) + inverses + quotients(vertices, 0) + steps
+}
+
+/// Components, their hops included.
+pub fn components(spec: &JobSpec) -> Cost {
+    let bits = 0..number_bits(spec.vertices);
+    hops(spec) + bits.map(|_| zero_tests(spec.vertices as usize) + votes()).sum()
+}
+
+/// The highest values of so many vertices, by keys of so many bits, opened.
+pub fn top(vertices: usize, bits: usize) -> Cost {
+    let apart = vertices * (OF_A_COMPARISON + 1 + bits);
+    let decided = |bits: usize| batch(bits * (3 * vertices + OF_A_COMPARISON + 2), &vec![1; bits]);
+    let all: Vec<usize> = (0..bits).collect();
+    batch(vertices * OF_A_MASK, &[])
+        + batch(apart, &[vertices])
+        + batch(bits * OF_A_MASK, &[])
+        + all.chunks(DECIDED).map(|some| decided(some.len())).sum()
+        + batch(vertices, &[])
+        + opening(2 * vertices)
 }
 
 /// Rounds of [`zero_tests`]: the products; commitments to coins and the first coin; two a level;

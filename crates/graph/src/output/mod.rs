@@ -6,7 +6,7 @@
 //! to.
 
 pub(crate) mod noisy;
-mod top;
+pub mod top;
 
 use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;

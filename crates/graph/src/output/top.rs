@@ -22,7 +22,7 @@ use crate::ruffle2::sharing::Rss;
 /// Numbers of vertices are below 2 to this.
 const COUNTS: usize = 26;
 /// Bits that are decided in one batch of products.
-const DECIDED: usize = 8;
+pub(crate) const DECIDED: usize = 8;
 
 /// Where values have so many bits, those of the keys of so many vertices; none if there is no room
 /// for them in the field.

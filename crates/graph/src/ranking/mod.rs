@@ -81,6 +81,11 @@ fn steps(digits: usize) -> usize {
     digits + 6
 }
 
+/// Steps of Newton's method in a ranking.
+pub(crate) fn ranking_steps(spec: &JobSpec) -> usize {
+    steps(digits(most_edges(spec)))
+}
+
 fn number(value: u64) -> Fp61 {
     Fp61::new(value)
 }

@@ -1,7 +1,9 @@
 //! Bytes and rounds are what the formulas say, and the same for graphs of one public size.
 
 use futures::FutureExt;
+use ostrakon_graph::asked::{Noise, Program, Shown, Terms};
 use ostrakon_graph::cost::{self, Cost};
+use ostrakon_graph::output::top::key_bits;
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::program::Reach;
 use ostrakon_graph::ruffle2::steps::Kind;
@@ -9,6 +11,7 @@ use ostrakon_graph::spec::JobSpec;
 use ostrakon_testkit::Network;
 
 use crate::common::*;
+use crate::service::{self, COMPUTATION, attempt, contribute, terms};
 
 fn program() -> Reach {
     Reach { sources: vec![0] }
@@ -69,6 +72,53 @@ fn bytes_and_rounds_are_as_computed() {
         assert!(bytes(false) <= cost.constant, "phase {phase}");
         assert!(bytes(false) * 3 > cost.constant, "phase {phase}: the bound says something");
         assert_eq!(sent.iter().map(|(.., depth)| *depth).max(), Some(rounds), "phase {phase}");
+    }
+}
+
+/// Tables of a whole attempt, and what else is sent.
+fn sent_by(terms: &Terms) -> (u64, u64) {
+    let network = Network::default();
+    let body = contribute(terms, 0, &[edge(0, 1), edge(2, 1)]).body;
+    let ends = attempt(&network, terms, (1, 1), &[body], &Journals::default());
+    service::all(ends);
+    let (mut tables, mut rest) = (0, 0);
+    for (_, message) in network.sent() {
+        let step = message.signed.header.tag.step;
+        let is = Kind::TABLES.iter().any(|kind| kind.step() == step);
+        *(if is { &mut tables } else { &mut rest }) += message.body.len() as u64;
+    }
+    (tables, rest)
+}
+
+#[test]
+fn bytes_of_ranks_components_highest_values_and_noise_are_as_computed() {
+    let of = |program, shown| terms(5, 4, program, shown);
+    let undirected =
+        Terms { undirected: true, ..of(Program::Components { hops: 2 }, Shown::Vertices) };
+    let noise = Some(Noise { epsilon: 4000, bins: 0 });
+    let noisy = Terms { noise, ..of(Program::Edges, Shown::Counts) };
+    let highest = of(Program::OutDegrees, Shown::Top(2));
+    // Three bits of a degree up to 4, and three of a vertex.
+    let bits = key_bits(highest.value_bits(1), 5).unwrap();
+    assert_eq!(bits, 6);
+    let coins = noisy.coins() as usize;
+    for terms in [
+        of(Program::Pagerank { damping: 850, hops: 2 }, Shown::Vertices),
+        undirected,
+        highest,
+        noisy,
+    ] {
+        let spec = ostrakon_graph::attempt::spec(&COMPUTATION, &terms, 1, 1);
+        let computed = match &terms.program {
+            Program::Pagerank { .. } => cost::ranking(&spec) + cost::opening(5),
+            Program::Components { .. } => cost::components(&spec),
+            Program::Edges => cost::hops(&spec) + cost::batch(2 * coins, &[]) + cost::opening(1),
+            _ => cost::hops(&spec) + cost::top(5, bits),
+        };
+        let want = cost::preparation(&spec) + cost::link(&spec) + computed;
+        let (tables, rest) = sent_by(&terms);
+        assert_eq!(tables, want.table, "{:?}", terms.program);
+        assert!(rest < want.constant + 10_000, "{:?}: {rest} {want:?}", terms.program);
     }
 }
 

@@ -194,8 +194,7 @@ export const de: Graph = {
     top: 'Die höchsten Werte',
     components: 'Wie viele Gruppen wie groß sind',
     largest: 'Die größten Gruppen, nach ihrem ersten Knoten',
-    sized: (from, to) =>
-      `von ${from === to ? number(from) : `${number(from)} bis ${number(to)}`}`,
+    sized: (from, to) => `von ${from === to ? number(from) : `${number(from)} bis ${number(to)}`}`,
     closed:
       'Das Ergebnis ist da, und es ist nur für den, der gefragt hat: Öffne diese Seite auf dem Gerät, auf dem gefragt wurde. Niemand sonst kann es lesen, auch die Server nicht.',
     liars: (servers) =>
