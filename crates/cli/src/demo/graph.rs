@@ -215,7 +215,7 @@ fn distances(options: &Options, values: &[Option<u64>]) -> Result<()> {
     let hops = options.hops;
     let name = |far: u64| match options.program {
         ProgramArg::Reach => format!("within {hops}"),
-        ProgramArg::Shortest => format!("as long as {far}"),
+        ProgramArg::Shortest => format!("{far} long"),
         _ => format!("{far} hops"),
     };
     let count = |far| values.iter().filter(|value| **value == far).count() as u64;

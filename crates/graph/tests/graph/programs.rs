@@ -54,9 +54,9 @@ fn an_error_in_any_message_of_components_and_of_the_highest_is_caught() {
                 header.from.0 == corrupt && header.tag.step == kind.step()
             };
             let count = network.sent().iter().filter(|(_, message)| of(message)).count();
-            assert!(count > 10, "{kind:?}: {count}");
-            let picks: Vec<usize> =
-                if nightly() { (0..count).collect() } else { vec![count - 2 - which_kind] };
+            assert!(count > 0, "{kind:?}");
+            let late = (count - 1).saturating_sub(which_kind);
+            let picks: Vec<usize> = if nightly() { (0..count).collect() } else { vec![late] };
             for which in picks {
                 let seen = AtomicUsize::new(0);
                 let key = World::new(90, 3).key(PartyId(corrupt));
