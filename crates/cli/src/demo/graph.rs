@@ -186,7 +186,7 @@ fn print(
     } else if options.program == ProgramArg::Components {
         let groups = Values::Vertices(outcome.values.clone()).components();
         for (smallest, size) in groups.into_iter().take(options.top) {
-            output::line(&format!("{size:>8}  with {}", names[smallest as usize]))?;
+            output::line(&format!("{size:>8}  with {}", names[smallest]))?;
         }
     } else {
         let mut order: Vec<usize> = (0..names.len()).collect();

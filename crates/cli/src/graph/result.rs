@@ -262,7 +262,7 @@ fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()
     let list = names.list();
     if let Program::Components { .. } = terms.program {
         return values.components().into_iter().take(top).try_for_each(|(smallest, size)| {
-            let name = &list[smallest as usize];
+            let name = list.get(smallest).map_or("", String::as_str);
             output::line(&format!("{size:>8}  with {name}"))
         });
     }

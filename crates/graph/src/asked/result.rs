@@ -53,11 +53,13 @@ impl Values {
     }
 
     /// Where they are components: the smallest vertex of each, and how many vertices it has, the
-    /// largest first.
-    pub fn components(&self) -> Vec<(u64, u64)> {
+    /// largest first. What is no vertex calls none.
+    pub fn components(&self) -> Vec<(usize, u64)> {
+        let Values::Vertices(values) = self else { return Vec::new() };
+        let vertex = |of: Option<u64>| usize::try_from(of?).ok().filter(|v| *v < values.len());
         let counts = self.counts().into_iter();
-        let mut sizes: Vec<(u64, u64)> =
-            counts.filter_map(|(smallest, size)| Some((smallest?, size))).collect();
+        let mut sizes: Vec<(usize, u64)> =
+            counts.filter_map(|(smallest, size)| Some((vertex(smallest)?, size))).collect();
         sizes.sort_by_key(|(smallest, size)| (std::cmp::Reverse(*size), *smallest));
         sizes
     }

@@ -13,8 +13,6 @@ use ostrakon_testkit::{Network, Saboteur, World};
 use crate::common::{Journals, edge, nightly};
 use crate::service::{COMPUTATION, Ends, all, attempt, contribute, honest, terms};
 
-const SHORTEST: Program = Program::Shortest { from: Vec::new(), within: 6, longest: 3 };
-
 fn components(hops: u32) -> Terms {
     let terms = terms(5, 3, Program::Components { hops }, Shown::Vertices);
     Terms { undirected: true, ..terms }
@@ -91,12 +89,7 @@ fn an_error_in_any_message_of_components_and_of_the_highest_is_caught() {
 /// is half-way, or to shorten it. They lead nowhere.
 #[test]
 fn edges_into_delayed_vertices_lead_nowhere() {
-    let program = match SHORTEST {
-        Program::Shortest { within, longest, .. } => {
-            Program::Shortest { from: vec![0], within, longest }
-        }
-        other => other,
-    };
+    let program = Program::Shortest { from: vec![0], within: 6, longest: 3 };
     let terms = terms(4, 3, program, Shown::Vertices);
     // 0 →(3) 1 →(1) 2.
     let theirs = vec![edge(0, 1).delayed(3, 4), edge(1, 2)];
@@ -105,6 +98,16 @@ fn edges_into_delayed_vertices_lead_nowhere() {
     // Vertices 4 to 11 are those of one and two hops ago.
     let into = vec![edge(0, 4 + 1), edge(0, 8 + 1), edge(3, 8)];
     assert_eq!(honest(&terms, &[theirs, into], 92).1, want);
+}
+
+/// The rows of what vertices were are no part of what is shuffled and counted.
+#[test]
+fn shortest_ways_are_counted_without_delayed_vertices() {
+    let program = Program::Shortest { from: vec![0], within: 4, longest: 2 };
+    let terms = terms(12, 3, program, Shown::Counts);
+    let edges = vec![edge(0, 5).delayed(2, 12), edge(5, 7), edge(0, 6)];
+    let counts = vec![(None, 8), (Some(0), 1), (Some(1), 1), (Some(2), 1), (Some(3), 1)];
+    assert_eq!(honest(&terms, &[edges], 97).1, Values::Counts(counts));
 }
 
 #[test]

@@ -365,7 +365,7 @@ impl AskedGraph {
         let names = self.names.as_ref().map_or_else(numbers, Names::list);
         if let Program::Components { .. } = self.terms.program {
             let largest = values.components().into_iter().take(top);
-            return largest.map(|(of, size)| (names[of as usize].clone(), size)).collect();
+            return largest.filter_map(|(of, size)| Some((names.get(of)?.clone(), size))).collect();
         }
         let Values::Vertices(values) = values else { return Vec::new() };
         let mut all: Vec<(String, u64)> =
