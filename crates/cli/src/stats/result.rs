@@ -158,17 +158,18 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
             "All answers so far tell of any one of those who reported at most epsilon {most}{limit}"
         ))?;
     }
-    result.answers.iter().try_for_each(|answer| self::answer(answer, reports))?;
+    let names = terms::names(&draft.title);
+    result.answers.iter().try_for_each(|answer| self::answer(answer, reports, &names))?;
     let out = archive.seal.conflicts.len() + archive.seal.unsound.len() + result.excluded.len();
     let besides = if out > 0 { format!(", and {out} that did not count") } else { String::new() };
     output::line(&format!("of {reports} reports{besides}"))
 }
 
-/// Prints one answer.
+/// Prints one answer; `names` are those of the groups, if there are some.
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn answer(answer: &Answer, reports: usize) -> Result<()> {
+pub fn answer(answer: &Answer, reports: usize, names: &[&str]) -> Result<()> {
     let count = i64::try_from(reports.max(1))?;
     match answer {
         Answer::Quantile { thousandths: 500, value } => output::line(&format!("median: {value}")),
@@ -195,14 +196,18 @@ pub fn answer(answer: &Answer, reports: usize) -> Result<()> {
         Answer::Circuit(values) => (1..).zip(values).try_for_each(|(number, value)| {
             output::line(&format!("value {number} of the circuit: {value}"))
         }),
-        Answer::ByGroup(groups) => {
-            groups.iter().enumerate().try_for_each(|(number, group)| match &group.answer {
+        Answer::ByGroup(groups) => groups.iter().enumerate().try_for_each(|(number, group)| {
+            let name = match names.get(number) {
+                Some(name) => output::harmless(name.as_bytes()),
+                None => format!("group {number}"),
+            };
+            match &group.answer {
                 Some(own) => {
-                    output::line(&format!("group {number}, {} reports:", group.size))?;
-                    self::answer(own, usize::try_from(group.size)?)
+                    output::line(&format!("{name}, {} reports:", group.size))?;
+                    self::answer(own, usize::try_from(group.size)?, &[])
                 }
-                None => output::line(&format!("group {number}: too few reports")),
-            })
-        }
+                None => output::line(&format!("{name}: too few reports")),
+            }
+        }),
     }
 }

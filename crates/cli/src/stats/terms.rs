@@ -94,6 +94,19 @@ pub fn words(statistic: &Statistic) -> String {
     }
 }
 
+/// Names of groups, as they stand numbered at the end of a question; none if they do not.
+pub fn names(text: &str) -> Vec<&str> {
+    let list = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (0 = "));
+    let Some((_, mut rest)) = list else { return Vec::new() };
+    let mut names = Vec::new();
+    while let Some((name, after)) = rest.split_once(&format!(", {} = ", names.len() + 1)) {
+        names.push(name);
+        rest = after;
+    }
+    names.push(rest);
+    names
+}
+
 /// Prints a histogram.
 ///
 /// # Errors
@@ -106,4 +119,19 @@ pub fn histogram(bins: &[Bin]) -> Result<()> {
     };
     let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
     output::bars(&bins.iter().map(|bin| (name(bin), count(bin))).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_groups_are_read_from_the_question() {
+        assert_eq!(
+            names("Where? (0 = north, 1 = south, east, 2 = west)"),
+            ["north", "south, east", "west"]
+        );
+        assert!(names("How many?").is_empty());
+        assert!(names("How many (0 = none)?").is_empty());
+    }
 }
