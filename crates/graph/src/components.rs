@@ -1,8 +1,8 @@
 //! Connected components, without comparing anything (`docs/spec/graph.md`, section 7).
 //!
 //! A component is called by its smallest vertex. Its bits are found from the highest one on: the
-//! next bit is 0 if and only if some vertex of the component has what is known so far, and then a 0.
-//! That is reach from vertices which everybody knows, since all bits that are opened are the
+//! next bit is 0 if and only if some vertex of the component has what is known so far, and then a
+//! 0. That is reach from vertices which everybody knows, since all bits that are opened are the
 //! result's.
 
 use std::sync::atomic::AtomicU32;

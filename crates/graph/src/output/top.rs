@@ -45,8 +45,8 @@ fn keys(values: &Rss<Fp61>) -> Rss<Fp61> {
     values.affine(&vec![Fp61::new(places); values.len()], &shift)
 }
 
-/// The lowest `count` bits of x, the lowest one first: x = c − r, or 2^61 − 1 more, which is as good
-/// as 1 less in all bits, if c is less than r. So c − r − w is worked out bit by bit.
+/// The lowest `count` bits of x, the lowest one first: x = c − r, or 2^61 − 1 more, which is as
+/// good as 1 less in all bits, if c is less than r. So c − r − w is worked out bit by bit.
 async fn take_apart(
     batches: &Batches<'_>,
     x: &Rss<Fp61>,

@@ -130,18 +130,21 @@ fn a_circuits_values_have_noise_and_its_text_is_signed() {
 }
 
 /// Attack: a circuit without AND gates, of which every member would build a copy for each of as
-/// many reports as there may be.
+/// many reports as there may be, and for each group.
 #[test]
 fn gates_that_cost_no_triple_are_weighed_too() {
-    let gates = 4000;
-    let chain = |i: usize| format!("2 1 {} {} {} XOR\n", i + 3, i % 4, i + 4);
-    let chain: String = (0..gates).map(chain).collect();
+    let gates = 2400;
+    let chain: String = (4..gates + 4).map(|wire| format!("2 1 0 1 {wire} XOR\n")).collect();
     let text = format!("{gates} {}\n1 4\n1 1\n\n{chain}", gates + 4);
-    let asked = question(Form::Number { width: 4 }, vec![own(&text)]);
-    assert_eq!(asked.validate(), Ok(()));
-    // What a member of a committee computes at most, and how many contributors a draft has.
-    let most = asked.load().reports(2_000_000).min(10_000) as usize;
-    assert!((1000..=5000).contains(&most), "{most} reports");
-    let wires = most * (gates + 20);
-    assert!(wires < ostrakon_authbits::circuit::MAX_WIRES, "{wires} wires");
+    for (form, groups) in
+        [(Form::Number { width: 4 }, 1), (Form::Grouped { width: 4, groups: 256 }, 256)]
+    {
+        let asked = question(form, vec![own(&text)]);
+        assert_eq!(asked.validate(), Ok(()));
+        // What a member of a committee computes at most, and how many contributors a draft has.
+        let most = asked.load().reports(2_000_000).min(10_000) as usize;
+        assert!(most >= 20, "{most} reports");
+        let wires = most * groups * (gates + 20);
+        assert!(wires < ostrakon_authbits::circuit::MAX_WIRES, "{wires} wires");
+    }
 }
