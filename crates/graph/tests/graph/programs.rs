@@ -130,7 +130,7 @@ fn of_equal_values_the_first_vertices_come_first_also_for_a_reader() {
         Values::Vertices((0..5).map(of).collect())
     };
     for count in [1, 3, 5] {
-        let got = honest(&top(count), &[edges.clone()], 94).1;
+        let got = honest(&top(count), std::slice::from_ref(&edges), 94).1;
         assert_eq!(got, want(count as usize), "{count}");
     }
     let key = reader(&[7; 32]);
