@@ -42,9 +42,9 @@ impl AskedCommittee {
         self.0.ask(terms, &creator.key).map_err(shown)
     }
 
-    /// What a draft asks: JSON of `{text, largest, groups, things, minimum, statistics,
-    /// at_once, epsilon, closes, anyone, creator}`. `view` is the answer of
-    /// `GET /api/v1/computations/ID`.
+    /// What a draft asks: JSON of `{text, largest, groups, things, minimum, statistics, at_once,
+    /// epsilon, closes, anyone, creator}`. `view` is the answer of `GET
+    /// /api/v1/computations/ID`.
     ///
     /// # Errors
     /// If the draft is not the link's.

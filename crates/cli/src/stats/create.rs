@@ -50,11 +50,8 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["statistic", "groups", "largest"])]
     things: bool,
     /// The largest number that can be reported; the next power of two less one is the limit.
-    #[arg(
-        long,
-        default_value_t = 65_535,
-        value_parser = clap::value_parser!(u64).range(1..1 << 48),
-    )]
+    #[arg(long, default_value_t = 65_535)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..1 << 48))]
     largest: u64,
     /// With fewer reports nothing is computed.
     #[arg(long, default_value_t = MINIMUM)]

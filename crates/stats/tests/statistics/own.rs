@@ -129,8 +129,8 @@ fn a_circuits_values_have_noise_and_its_text_is_signed() {
     }
 }
 
-/// Attack: a circuit without AND gates, of which every member would build a copy for each of as
-/// many reports as there may be, and for each group.
+/// Attack: a circuit without AND gates, of which every member would build a copy for each report
+/// and group, however many there may be.
 #[test]
 fn gates_that_cost_no_triple_are_weighed_too() {
     let gates = 2400;

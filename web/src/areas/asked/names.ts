@@ -7,7 +7,7 @@ export function named(question: string, names: readonly string[]): string {
   return `${question} (${names.map((name, i) => `${i} = ${name}`).join(', ')})`;
 }
 
-/** A question without its names, and these; all of it and none if these are not in order. */
+/** A question without its names, and these; all of it if they are not numbered in order. */
 export function apart(text: string): { question: string; names: string[] } {
   const all = { question: text, names: [] };
   const [, question, list] = /^(.*?) \((0 = .*)\)$/s.exec(text) ?? [];
