@@ -15,8 +15,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell;
 
+mod mixing;
 mod tested;
 
+use mixing::MIXING;
 use tested::TESTED;
 
 /// A defect.
@@ -194,7 +196,8 @@ const MUTANTS: &[Mutant] = &[
 /// If one is not found within its seeds, or cannot be planted or built.
 pub fn run(name: &str) -> Result<()> {
     let chosen: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.name.contains(name)).collect();
-    let tested: Vec<_> = TESTED.iter().filter(|tested| tested.name.contains(name)).collect();
+    let tested = TESTED.iter().chain(MIXING);
+    let tested: Vec<_> = tested.filter(|tested| tested.name.contains(name)).collect();
     ensure!(chosen.len() + tested.len() > 0, "no defect's name contains `{name}`");
     find_by_tests(&tested)?;
     find(&chosen)
@@ -360,7 +363,7 @@ mod tests {
         for mutant in MUTANTS {
             planted(shell::root(), mutant.name, mutant.edits).unwrap();
         }
-        for tested in TESTED {
+        for tested in TESTED.iter().chain(MIXING) {
             planted(shell::root(), tested.name, tested.edits).unwrap();
         }
     }
