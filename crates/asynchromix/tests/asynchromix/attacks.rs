@@ -1,17 +1,17 @@
 //! Named attacks on the epoch.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use ostrakon_asynchromix::board::Outcome;
-use ostrakon_asynchromix::message::{Message, Request, ToServer};
+use ostrakon_asynchromix::message::{Message, Request, ToClient, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Event, Told};
 use ostrakon_asynchromix::state::{Change, State};
 use ostrakon_asynchromix::word::{Declaration, Word};
-use ostrakon_asynchromix::{Room, Shape};
+use ostrakon_asynchromix::{Participant, Room, Shape};
 use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_robust::client::{Masked, Submission};
 
@@ -85,6 +85,37 @@ fn liars_fall_silent_after_in() {
 #[test]
 fn receipts_of_one() {
     row_that_is_not_in(&[0], None);
+}
+
+/// A row is in for its owner when t + 1 servers sign it, each with its own key.
+#[test]
+fn in_by_t_servers() {
+    let mut world = stocked(4, 3);
+    lines(&mut world, 8);
+    let held = Rc::new(RefCell::new(BTreeMap::new()));
+    let (keep, room) = (Rc::clone(&held), Arc::clone(&world.room));
+    world.meddle = Box::new(move |from, to, bytes| {
+        if let (End::Server(server), End::Client(0)) = (from, to)
+            && let Ok(ToClient::In { .. }) = ToClient::decode(bytes, &room)
+        {
+            keep.borrow_mut().insert(server, bytes.to_vec());
+        }
+        Some(bytes.to_vec())
+    });
+    world.run(900, |world| world.participants[0].is_in());
+    let kept = world.participants[0].kept();
+    let room = Arc::clone(&world.room);
+    let mut owner = Participant::restore(room, &kept, world.draw.secret()).unwrap();
+    let held = held.borrow();
+    let mut shown = held.iter();
+    let (first, second) = (shown.next().unwrap(), shown.next().unwrap());
+    // One server, as often as it likes, and in another's name.
+    for from in [first.0, first.0, second.0] {
+        assert_eq!(owner.receive(id(*from), first.1).1, None);
+    }
+    assert!(!owner.is_in());
+    assert_eq!(owner.receive(id(*second.0), second.1).1, Some(News::In(0)));
+    assert!(owner.is_in());
 }
 
 /// q servers hold a row, and would write receipts for it: one of them is corrupt and never declares

@@ -241,14 +241,16 @@ fn receiver_lies_about_its_dealing() {
     assert_eq!(prepared.judged, [Some(PartyId(1)); 3]);
 }
 
+/// It is named by its reveal alone: another corrupt member shows nothing, so nothing is recomputed.
 #[test]
 fn seed_that_was_not_committed_to() {
-    let mut world = World::new(4, 1, 47);
-    world.adversary = Adversary::new(&[1], |own, message| {
+    let mut world = World::new(7, 2, 47);
+    world.adversary = Adversary::new(&[1, 2], |own, message| {
         let lied = message.step.part == Part::Encode;
         vec![Sent::now(&if lied { own.bump(&message, 0) } else { message })]
     });
-    world.adversary.record = Box::new(|_, record| match record {
+    world.adversary.record = Box::new(|author, record| match record {
+        Record::Reveal(_) if author == PartyId(2) => None,
         Record::Reveal(mut reveal) => {
             reveal.seed = ostrakon_crypto::Secret::new([3; 32]);
             Some(Record::Reveal(reveal))
@@ -256,7 +258,7 @@ fn seed_that_was_not_committed_to() {
         other => Some(other),
     });
     let prepared = world.prepare(&Triples { count: 2 });
-    assert_eq!(prepared.judged, [Some(PartyId(1)); 3]);
+    assert_eq!(prepared.judged, [Some(PartyId(1)); 5]);
 }
 
 /// An honest member restarts under the same batch number with a fresh seed, after its first one was

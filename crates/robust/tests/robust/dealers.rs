@@ -194,6 +194,7 @@ fn one_honest_dealer_makes_the_order_uniform() {
     let expected = runs as f64 / 24.0;
     let seen: f64 = counts.values().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
     let chi_square = seen + (24 - counts.len()) as f64 * expected;
+    println!("{runs} runs, {} orders, chi-square {chi_square:.1}", counts.len());
     // 23 degrees of freedom: above 77 with probability 10^-7.
     assert!(chi_square < 77.0, "{chi_square}: {counts:?}");
 }
