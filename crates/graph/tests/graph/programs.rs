@@ -112,7 +112,7 @@ fn shortest_ways_are_counted_without_delayed_vertices() {
 
 #[test]
 fn too_few_hops_are_seen_where_a_vertex_is_called_by_one_that_is_not_called_so() {
-    // A way 4 – 3 – 0 – 2 – 1 …
+    // A way 4 – 3 – 0 – 2, three hops from end to end.
     let edges = [edge(4, 3), edge(3, 0), edge(0, 2)];
     let of = |hops| honest(&components(hops), &[edges.to_vec()], 93).1;
     let all = Values::Vertices(vec![Some(0), Some(1), Some(0), Some(0), Some(0)]);
