@@ -23,8 +23,6 @@ pub use process::{ProcessSettings, Role};
 pub use rooms::{CREATION_TOKEN_VARIABLE, RoomPolicy};
 pub use storage::{STORE_URL_VARIABLE, Storage};
 
-/// Servers of a deployment.
-pub const SERVERS: usize = 3;
 /// The environment variable that holds the identity key, if it is not to be in a file.
 pub const IDENTITY_VARIABLE: &str = "OSTRAKON_IDENTITY";
 /// The environment variable that holds the administrator's token, if it is not to be in a file.

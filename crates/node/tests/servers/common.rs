@@ -1,4 +1,4 @@
-//! Three servers in one process, over real links on loopback, and participants that talk to them as
+//! Servers in one process, over real links on loopback, and participants that talk to them as
 //! over HTTP.
 
 use std::path::Path;
@@ -20,7 +20,7 @@ use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 
 use crate::clocked::{Ahead, Clocked};
-use crate::engine::{Controls, PlainProvider};
+use crate::engine::{Controls, PlainProvider, trust};
 
 /// Long enough for anything here, also on a busy machine.
 pub const LONG: Duration = Duration::from_secs(300);
@@ -34,7 +34,7 @@ pub struct Deployment {
     /// What is done to the plain engines.
     pub controls: Vec<Arc<Controls>>,
     /// By how much each server's clock is ahead.
-    pub ahead: [Ahead; 3],
+    pub ahead: Vec<Ahead>,
 }
 
 /// How a participant makes a submission.
@@ -97,14 +97,19 @@ async fn start(config: &Config, provider: &Arc<dyn EngineProvider>, ahead: &Ahea
 
 /// Configurations of three servers below a directory.
 pub fn configs(directory: &Path) -> Vec<Config> {
-    let addresses = free_addresses::<3>();
+    configs_of(3, directory)
+}
+
+/// Configurations of so many servers, four at most, below a directory.
+fn configs_of(parties: u8, directory: &Path) -> Vec<Config> {
+    let addresses = free_addresses::<4>();
     let server = |n: u8| ServerConfig {
         name: format!("server {n}"),
         url: format!("http://127.0.0.1:{n}"),
         address: addresses[usize::from(n)].to_string(),
         key: key(n).verifying_key(),
     };
-    let servers: Vec<_> = (0..3).map(server).collect();
+    let servers: Vec<_> = (0..parties).map(server).collect();
     let config = |party: u8| {
         let own = directory.join(party.to_string());
         std::fs::create_dir(&own).unwrap();
@@ -123,18 +128,25 @@ pub fn configs(directory: &Path) -> Vec<Config> {
             )
         }
     };
-    (0..3).map(config).collect()
+    (0..parties).map(config).collect()
 }
 
 impl Deployment {
     /// Three servers with the plain engine.
     pub async fn start() -> Self {
-        let controls: Vec<Arc<Controls>> = (0..3).map(|_| Arc::default()).collect();
+        Self::start_of(3).await
+    }
+
+    /// So many servers with the plain engine, four at most.
+    pub async fn start_of(parties: u8) -> Self {
+        let controls: Vec<Arc<Controls>> = (0..parties).map(|_| Arc::default()).collect();
         let plain = |controls: &Arc<Controls>| {
             Arc::new(PlainProvider(Arc::clone(controls))) as Arc<dyn EngineProvider>
         };
         let providers = controls.iter().map(plain).collect();
-        Self { controls, ..Self::start_with(providers, plain_client).await }
+        let directory = tempfile::tempdir().unwrap();
+        let configs = configs_of(parties, directory.path());
+        Self { controls, ..Self::start_in(directory, configs, providers, plain_client).await }
     }
 
     /// Three servers with the plain engine and changed configurations.
@@ -149,13 +161,9 @@ impl Deployment {
     /// Three servers with the engines that mix.
     pub async fn start_mixing() -> Self {
         let provider: Arc<dyn EngineProvider> = Arc::new(ThreeServers);
-        Self::start_with(vec![provider; 3], mixing_client).await
-    }
-
-    async fn start_with(providers: Vec<Arc<dyn EngineProvider>>, client: Client) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let configs = configs(directory.path());
-        Self::start_in(directory, configs, providers, client).await
+        Self::start_in(directory, configs, vec![provider; 3], mixing_client).await
     }
 
     /// Three servers with the Ruffle engine, each in a database of its own, the first of them
@@ -190,13 +198,13 @@ impl Deployment {
         client: Client,
     ) -> Self {
         let mut servers = Vec::new();
-        let ahead: [Ahead; 3] = Default::default();
+        let ahead: Vec<Ahead> = configs.iter().map(|_| Ahead::default()).collect();
         for ((config, provider), ahead) in configs.iter().zip(&providers).zip(&ahead) {
             servers.push(start(config, provider, ahead).await);
         }
         let deployment =
             Self { directory, configs, servers, providers, client, controls: Vec::new(), ahead };
-        for server in 0..3 {
+        for server in 0..deployment.servers.len() {
             deployment.until(server, |service| service.readiness().ready).await;
         }
         deployment
@@ -221,10 +229,10 @@ impl Deployment {
 
     /// Starts all servers that were stopped.
     pub async fn start_all_again(&mut self) {
-        for server in 0..3 {
+        for server in 0..self.servers.len() {
             self.servers[server] = self.restart_without_waiting(server).await;
         }
-        for server in 0..3 {
+        for server in 0..self.servers.len() {
             self.until(server, |service| service.readiness().ready).await;
         }
     }
@@ -296,29 +304,34 @@ impl Deployment {
         RoomId::from_hex(&info.id).unwrap()
     }
 
-    /// Participants 10, 11, 12, each at home at another server, say something in an epoch.
+    /// Participants 10, 11 and so on, each at home at another server, say something in an epoch.
     pub async fn speak(&self, room: RoomId, epoch: u64) {
-        for server in 0..3 {
+        for server in 0..self.servers.len() {
             self.until_status(server, room, |status| collects(status, epoch)).await;
         }
-        for home in 0..3u8 {
-            self.present(room, usize::from(home), 10 + home).await.expect("present");
+        let participants = (10u8..).zip(0..self.servers.len());
+        for (seed, home) in participants.clone() {
+            self.present(room, home, seed).await.expect("present");
         }
-        for home in 0..3u8 {
-            self.take_part(room, epoch, 10 + home, &format!("{home} in {epoch}")).await;
+        for (seed, home) in participants {
+            self.take_part(room, epoch, seed, &format!("{home} in {epoch}")).await;
         }
     }
 
     /// Waits until every server's board has so many entries.
     pub async fn everywhere(&self, room: RoomId, entries: u64) {
-        for server in 0..3 {
+        for server in 0..self.servers.len() {
             self.until_status(server, room, |status| status.board_length >= entries).await;
         }
     }
 
     pub async fn messages(&self, server: usize, room: RoomId) -> Vec<String> {
         let archive = self.servers[server].archive(room).unwrap().text().await.unwrap();
-        let archive = Archive::verify(&archive, None).expect("the archive holds");
+        let under = |engine, servers| match servers {
+            3 => engines::trust(engine, servers).ok(),
+            _ => Some(trust(servers)),
+        };
+        let archive = Archive::verify_under(&archive, None, under).expect("the archive holds");
         let messages = archive.entries.iter().flat_map(|signed| signed.entry.bodies());
         messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
     }
@@ -360,7 +373,7 @@ impl Deployment {
     ) -> SubmissionRequest {
         let info = self.servers[0].room(room).await.unwrap();
         let mut issues = Vec::new();
-        for server in 0..3 {
+        for server in 0..self.servers.len() {
             issues.push(Some(self.issue(room, epoch, server, seed).await));
         }
         let Agreed { context, slot, material } =

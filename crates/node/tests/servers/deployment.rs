@@ -1,4 +1,4 @@
-//! Three servers end to end: set-up, stock, epochs, boards, restarts.
+//! Servers end to end: set-up, stock, epochs, boards, restarts.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -32,6 +32,35 @@ async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
     assert!(
         ids.iter().all(|info| info.as_ref().unwrap().digest == ids[0].as_ref().unwrap().digest)
     );
+}
+
+/// Two servers that bear one corrupt, or four: with one silent nothing stands, and none is special.
+async fn every_server_of_so_many_may_stop_and_start_again(parties: u8) {
+    let mut deployment = Deployment::start_of(parties).await;
+    let room = deployment.room(1, 1).await;
+    for victim in 0..usize::from(parties) {
+        let epoch = victim as u64;
+        deployment.speak(room, epoch).await;
+        deployment.stop(victim).await;
+        deployment.start_again(victim).await;
+        deployment.everywhere(room, epoch + 1).await;
+    }
+    let said = |epoch| (0..parties).map(move |who| format!("{who} in {epoch}"));
+    let expected: Vec<_> = (0..parties).flat_map(said).collect();
+    for server in 0..usize::from(parties) {
+        assert_eq!(deployment.messages(server, room).await, expected, "at server {server}");
+        assert!(deployment.servers[server].faults().await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_of_two_servers_may_stop_and_start_again() {
+    every_server_of_so_many_may_stop_and_start_again(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_of_four_servers_may_stop_and_start_again() {
+    every_server_of_so_many_may_stop_and_start_again(4).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
