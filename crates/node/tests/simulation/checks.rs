@@ -94,6 +94,7 @@ impl Boards {
             let page = self.deployment.call(party, |server| {
                 async move { server.board(room, from, Duration::ZERO).await }.boxed()
             });
+            self.deployment.expect_no_damage(party, &page);
             let Some(Ok(page)) = page else { return };
             assert!(
                 !page.entries.is_empty(),

@@ -52,6 +52,8 @@ pub struct Deployment {
     provider: Arc<dyn EngineProvider>,
     servers: Vec<Server>,
     owners: AtomicU64,
+    /// Whether a test has changed what is on a disk.
+    disk_changed: AtomicBool,
     _directory: tempfile::TempDir,
 }
 
@@ -108,6 +110,7 @@ impl Deployment {
             provider,
             servers,
             owners,
+            disk_changed: AtomicBool::new(false),
             _directory: directory,
         })
     }
@@ -212,6 +215,22 @@ impl Deployment {
         running.machine.closing.store(true, Ordering::SeqCst);
         self.executor.spawn(OUTSIDE, async move { running.service.stop().await }.boxed());
         self.executor.run_for(Duration::from_millis(100));
+    }
+
+    /// Notes that a test changes what is on a disk.
+    pub fn change_disk(&self) {
+        self.disk_changed.store(true, Ordering::SeqCst);
+    }
+
+    /// A server does not show what it finds damaged. Where nobody has changed its disk, it has put
+    /// that on its board itself: with too few signatures, or out of its place.
+    pub fn expect_no_damage<T>(&self, party: PartyId, answer: &Option<Result<T, ServiceError>>) {
+        let Some(Err(error)) = answer else { return };
+        let damaged = error.to_string().contains("is damaged on this server's disk");
+        assert!(
+            !damaged || self.disk_changed.load(Ordering::SeqCst),
+            "{party} has an entry on its board that nobody believes: {error}"
+        );
     }
 
     /// The directory of a server's data.

@@ -224,7 +224,9 @@ impl Participant {
         let answer = self.line.ask(PartyId(party as u8), "board", from as u64, |server| {
             async move { server.board(room, from as u64, Duration::ZERO).await }.boxed()
         });
-        let Some(Ok(answer)) = answer.await else { return };
+        let answer = answer.await;
+        self.deployment().expect_no_damage(PartyId(party as u8), &answer);
+        let Some(Ok(answer)) = answer else { return };
         let entries = self.deployment().spoil(PartyId(party as u8), answer.entries, spoil_entries);
         let read = page.board.read(&entries);
         assert!(

@@ -35,6 +35,7 @@ impl Scene {
 
     /// Stops a server, writes other bytes into the first entry of its board, and starts it again.
     fn change_entry(&self, party: PartyId, epoch: u64, bytes: &[u8]) {
+        self.deployment.change_disk();
         self.deployment.stop(party);
         let (directory, room) = (self.deployment.data(party), self.room.id());
         tokio::runtime::Handle::current().block_on(async {
