@@ -8,6 +8,7 @@
 //! is a unit test; whether it is found is a step of the nightly run, and of every run of the gate
 //! for one of them, which the commit draws (`docs/simulation.md`).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -314,6 +315,7 @@ fn link_foreign(from: &Path, to: &Path) -> Result<()> {
 fn refresh(copy: &Path) -> Result<()> {
     let listed = shell::output(shell::program("git").args(["ls-files", "-z"]))?;
     let listed = String::from_utf8(listed).context("file names are text")?;
+    forget_moved(copy, Path::new(""), &listed.split_terminator('\0').map(Path::new).collect())?;
     for name in listed.split_terminator('\0') {
         let (from, to) = (shell::root().join(name), copy.join(name));
         let Ok(bytes) = fs::read(&from) else { continue };
@@ -324,6 +326,29 @@ fn refresh(copy: &Path) -> Result<()> {
         fs::create_dir_all(folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
         fs::write(&to, bytes).with_context(|| format!("{} cannot be written", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Deletes from a folder of the copy what is not among the sources any more: a module may not be in
+/// two places.
+fn forget_moved(copy: &Path, folder: &Path, listed: &BTreeSet<&Path>) -> Result<()> {
+    let entries = match fs::read_dir(copy.join(folder)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.context("the copy cannot be read")?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = folder.join(entry.file_name());
+        if name == Path::new("target") {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            forget_moved(copy, &name, listed)?;
+        } else if !listed.contains(name.as_path()) {
+            fs::remove_file(entry.path())
+                .with_context(|| format!("{} cannot be deleted", name.display()))?;
+        }
     }
     Ok(())
 }
@@ -357,6 +382,19 @@ fn planted(root: &Path, name: &str, edits: &[Edit]) -> Result<Vec<(PathBuf, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_moved_is_forgotten_and_what_is_compiled_is_kept() {
+        let copy = std::env::temp_dir().join(format!("ostrakon-mutants-{}", std::process::id()));
+        for file in ["a/mod.rs", "a.rs", "target/a.rs"] {
+            fs::create_dir_all(copy.join(file).parent().unwrap()).unwrap();
+            fs::write(copy.join(file), "").unwrap();
+        }
+        forget_moved(&copy, Path::new(""), &BTreeSet::from([Path::new("a/mod.rs")])).unwrap();
+        let there = ["a/mod.rs", "a.rs", "target/a.rs"].map(|file| copy.join(file).exists());
+        fs::remove_dir_all(&copy).unwrap();
+        assert_eq!(there, [true, false, true]);
+    }
 
     #[test]
     fn every_defect_fits_the_sources() {
