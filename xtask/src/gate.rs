@@ -52,7 +52,7 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
     step(Lane::Rust, "build", Budget::cold(90, 850), |_| build()),
-    step(Lane::Rust, "test", Budget::cold(450, 500), test),
+    step(Lane::Rust, "test", Budget::cold(520, 560), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| {
         shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     }),

@@ -92,9 +92,9 @@ impl Modules {
 
     /// The module that a path leads to which stands in module `from`.
     fn target(&self, from: &[String], path: &[&str]) -> Option<Place> {
-        let mut place = match path.first()? {
-            &"crate" => Vec::new(),
-            &"super" => from[..from.len().checked_sub(1)?].to_vec(),
+        let mut place = match *path.first()? {
+            "crate" => Vec::new(),
+            "super" => from[..from.len().checked_sub(1)?].to_vec(),
             _ => return None,
         };
         for name in &path[1..] {
