@@ -1,6 +1,5 @@
 //! How keys and bytes are written in configurations, requests and answers: modules for
 //! `#[serde(with = …)]`.
-#![allow(missing_docs, reason = "each has the two functions that serde names")]
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::VerifyingKey;
@@ -11,10 +10,18 @@ use serde::{Deserialize, Deserializer, Serializer};
 pub mod hex_key {
     use super::*;
 
+    /// Writes it, for serde.
+    ///
+    /// # Errors
+    /// The serializer's.
     pub fn serialize<S: Serializer>(key: &VerifyingKey, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&key.to_hex())
     }
 
+    /// Reads it, for serde.
+    ///
+    /// # Errors
+    /// If the text is not written so.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<VerifyingKey, D::Error> {
@@ -29,10 +36,18 @@ pub mod hex_32 {
     use super::*;
     use ostrakon_crypto::Digest;
 
+    /// Writes it, for serde.
+    ///
+    /// # Errors
+    /// The serializer's.
     pub fn serialize<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&Digest(*bytes).to_hex())
     }
 
+    /// Reads it, for serde.
+    ///
+    /// # Errors
+    /// If the text is not written so.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
         let text = String::deserialize(deserializer)?;
         let read = Digest::from_hex(&text)
@@ -45,10 +60,18 @@ pub mod hex_32 {
 pub mod base64 {
     use super::*;
 
+    /// Writes it, for serde.
+    ///
+    /// # Errors
+    /// The serializer's.
     pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&BASE64URL_NOPAD.encode(bytes))
     }
 
+    /// Reads it, for serde.
+    ///
+    /// # Errors
+    /// If the text is not written so.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = String::deserialize(deserializer)?;
         BASE64URL_NOPAD
