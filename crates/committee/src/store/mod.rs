@@ -17,8 +17,9 @@ use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Row, SqlitePool};
+use sqlx::{Row, SqlSafeStr, SqlitePool};
 
 pub(crate) use uploads::Begun;
 
@@ -57,6 +58,13 @@ pub(crate) struct Remembered {
 
 type Done<T> = Result<T, StoreError>;
 
+/// The tables. Without sqlx's macros, for which the compiler would need its drivers too.
+fn migrations() -> Migrator {
+    let sql = include_str!("../../migrations/0001_initial.sql").into_sql_str();
+    let first = Migration::new(1, "initial".into(), MigrationType::Simple, sql, false);
+    Migrator::with_migrations(vec![first])
+}
+
 pub(crate) use spent::Charged;
 
 impl Store {
@@ -80,7 +88,7 @@ impl Store {
             .acquire_timeout(BUSY)
             .connect_with(options)
             .await?;
-        sqlx::migrate!().run(&pool).await?;
+        migrations().run(&pool).await?;
         Ok(Self(pool))
     }
 

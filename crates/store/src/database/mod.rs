@@ -12,13 +12,13 @@ pub(crate) mod transaction;
 use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, SqlSafeStr};
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
@@ -102,8 +102,17 @@ const ENGINE_LOCK: i64 = 0x6f73_7472_616b_6f6e;
 /// PostgreSQL 13 is the oldest that draws tokens by itself (`gen_random_uuid`).
 const OLDEST_POSTGRES: i64 = 130_000;
 
-static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
+/// Without sqlx's macros, for which the compiler would need both databases' drivers too.
+static SQLITE: LazyLock<Migrator> =
+    LazyLock::new(|| initial(include_str!("../../migrations/sqlite/0001_initial.sql")));
+static POSTGRES: LazyLock<Migrator> =
+    LazyLock::new(|| initial(include_str!("../../migrations/postgres/0001_initial.sql")));
+
+fn initial(sql: &'static str) -> Migrator {
+    let simple = MigrationType::Simple;
+    let first = Migration::new(1, "initial".into(), simple, sql.into_sql_str(), false);
+    Migrator::with_migrations(vec![first])
+}
 
 /// Connects to the database for the one engine process that may write to it.
 pub(crate) async fn open(directory: &Path, database: &Database) -> Result<Pools, Error> {
