@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link, Parameters};
+use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::Invitation;
 use serde::Serialize;
 
@@ -23,10 +24,20 @@ pub struct Asking<'a> {
     pub title: String,
     /// With fewer inputs nothing is computed.
     pub minimum: u32,
-    /// Links for one input each; without, whoever has the link may hand in.
-    pub invitations: Option<usize>,
+    /// Who may hand in.
+    pub who: Who,
     /// Seconds after which it closes by itself.
     pub seconds: Option<u64>,
+}
+
+/// Who may hand an input in.
+pub enum Who {
+    /// Whoever has the link.
+    Anyone,
+    /// Whoever has one of so many links, each for one input.
+    Invited(usize),
+    /// Who has the secret half of one of these keys, once each.
+    Keys(Vec<VerifyingKey>),
 }
 
 /// What came of it.
@@ -51,13 +62,17 @@ impl Asking<'_> {
     /// If the draft breaks a rule, the key cannot be kept, or a member refuses it or does not
     /// answer.
     pub async fn ask(self, asked: &Asked, creator: &Invitation) -> Result<Created> {
-        let count = self.invitations.unwrap_or(0);
+        let count = match &self.who {
+            Who::Invited(count) => *count,
+            Who::Anyone | Who::Keys(_) => 0,
+        };
         ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
         let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
         let keys = invitations.iter().map(|invitation| invitation.key().verifying_key());
-        let contributors = match self.invitations {
-            None => Contributors::Anyone,
-            Some(_) => keys.collect(),
+        let contributors = match self.who {
+            Who::Anyone => Contributors::Anyone,
+            Who::Invited(_) => keys.collect(),
+            Who::Keys(roster) => roster.into_iter().collect(),
         };
         let draft = Draft {
             committee: asked.digest,

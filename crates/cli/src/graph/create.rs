@@ -12,7 +12,7 @@ use ostrakon_graph::edges::Names;
 use ostrakon_party::Invitation;
 
 use super::names;
-use crate::client::asking::Asking;
+use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client};
 use crate::{edge, output};
 
@@ -162,7 +162,7 @@ pub async fn run(options: Options) -> Result<()> {
         parameters: parameters(&terms),
         title: options.title.clone(),
         minimum: options.minimum,
-        invitations: options.invitations,
+        who: options.invitations.map_or(Who::Anyone, Who::Invited),
         seconds: options.seconds,
     };
     let created = asking.ask(&asked, &creator).await?;

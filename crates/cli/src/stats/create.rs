@@ -8,8 +8,8 @@ use ostrakon_party::Invitation;
 use ostrakon_stats::asked::{JOB, parameters};
 use ostrakon_stats::{Form, Question, Statistic};
 
-use super::{elect, terms};
-use crate::client::asking::Asking;
+use super::{elect, key, terms};
+use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client};
 use crate::{edge, output};
 
@@ -60,6 +60,10 @@ pub struct Options {
     /// nobody can tell one person with two reports from two.
     #[arg(long, value_name = "COUNT")]
     invitations: Option<usize>,
+    /// Whoever has one of the keys in this file may report, once each: a key a line, as `stats key`
+    /// prints it, and after it whatever you like.
+    #[arg(long, value_name = "FILE", conflicts_with = "invitations")]
+    roster: Option<PathBuf>,
     /// Closes by itself after so many seconds; otherwise `stats close` does.
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
@@ -114,7 +118,11 @@ pub async fn run(options: Options) -> Result<()> {
         parameters: parameters(&question),
         title: question.text.clone(),
         minimum: options.minimum,
-        invitations: options.invitations,
+        who: match (&options.roster, options.invitations) {
+            (Some(path), _) => Who::Keys(key::roster(path)?),
+            (None, Some(count)) => Who::Invited(count),
+            (None, None) => Who::Anyone,
+        },
         seconds: options.seconds,
     };
     let created = asking.ask(&asked, &Invitation(edge::random())).await?;

@@ -3,6 +3,7 @@
 mod close;
 mod create;
 mod elect;
+mod key;
 mod report;
 mod result;
 pub mod terms;
@@ -16,6 +17,9 @@ pub use create::digest;
 pub enum Command {
     /// Asks a committee for statistics, and prints the link for those who report.
     Create(Box<create::Options>),
+    /// Prints the public half of a key with which a device reports again and again; makes the key
+    /// on the first call.
+    Key(key::Options),
     /// Reports a number.
     Report(report::Options),
     /// Takes no more reports, and has the statistics computed.
@@ -33,6 +37,7 @@ pub enum Command {
 pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::Create(options) => create::run(*options).await,
+        Command::Key(options) => key::run(&options),
         Command::Report(options) => report::run(options).await,
         Command::Close(options) => close::run(options).await,
         Command::Result(options) => result::run(options).await,

@@ -9,7 +9,7 @@ use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Question, Value};
 use serde::Serialize;
 
-use super::terms;
+use super::{key, terms};
 use crate::client::{Asked, http_client, survey};
 use crate::{edge, output, secret};
 
@@ -29,6 +29,9 @@ pub struct Options {
     /// Instead of a number: a file with one thing on each line, if the question asks for lists.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["number", "group"])]
     things: Option<PathBuf>,
+    /// The file with the key that the question's roster lists, as `stats key` made it.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Where the report is kept until all members have it, and afterwards as a proof [default: a
     /// file for each link in the state directory of `ostrakon`]
     #[arg(long, value_name = "FILE")]
@@ -52,7 +55,11 @@ struct Reported {
 /// # Errors
 /// If the number is none, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { link, number, group, things, keep, yes, json } = options;
+    let Options { mut link, number, group, things, key, keep, yes, json } = options;
+    if let Some(path) = key {
+        // The link for everybody and a key of the roster are as good as an invitation.
+        link.invitation = Some(key::read(&path)?);
+    }
     let asked = Asked::of(&http_client()?, &link).await?;
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
@@ -128,7 +135,8 @@ fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> 
     };
     ensure!(
         draft.admits(&key.verifying_key()),
-        "this question is for invited people only; use the link that was sent to you"
+        "this question is for invited people only; use the link that was sent to you, or --key if \
+         a key of yours is in its roster"
     );
     let randomness = Secret::new(edge::random());
     Ok(question.report(value, &key, &randomness)?)

@@ -61,8 +61,16 @@ fn groups_choices_and_circuits_are_asked_for_and_answered() {
     let south = json!({"size": 0, "answer": null});
     assert_eq!(survey.answers(&grouped, &reports), json!([{"by-group": [north, south]}]));
 
+    // Of devices that have a key each, all in a roster.
+    let keys = [0, 1, 2, 3].map(|i| format!("{}/key-{i}", directory.display()));
+    let public = keys.each_ref().map(|key| person.run(&["stats", "key", key]).stdout);
+    let roster = format!("{}/roster", directory.display());
+    std::fs::write(&roster, public.concat()).unwrap();
     let choices = ["--question", "Which?", "--largest", "3", "--statistic", "top:1"];
-    let chosen = survey.answers(&choices, &[&["2"], &["1"], &["2"], &["2"]]);
+    let reports: Vec<_> =
+        keys.iter().zip(["2", "1", "2", "2"]).map(|(key, number)| [number, "--key", key]).collect();
+    let reports: Vec<&[&str]> = reports.iter().map(|report| &report[..]).collect();
+    let chosen = survey.answers(&[&choices[..], &["--roster", &roster]].concat(), &reports);
     assert_eq!(chosen, json!([{"top": [{"candidate": 2, "count": 3}]}]));
 
     // Whether both low bits are set, added up; and the same of all reports at once, which no member
