@@ -37,7 +37,7 @@ pub use fixed_key::FixedKeyHash;
 pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
 pub use mask::mask;
-pub use memory::{give_back_memory, zeroed_table};
+pub use memory::{give_back_memory, wipe, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
 pub use sums::leaf_sums;
 pub use xor::xor_into;

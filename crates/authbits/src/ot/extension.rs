@@ -1,6 +1,6 @@
 //! Steps 3 to 5: extension and its consistency check.
 
-use ostrakon_kernels::{inner_product, leaf_sums, xor_into};
+use ostrakon_kernels::{inner_product, leaf_sums, xor_into, zeroed_table};
 use ostrakon_party::PartyId;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -67,7 +67,7 @@ impl Drop for Lot<'_> {
 /// Step 3 at the owner: columns v, and the corrections.
 fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
     let length = lot.choices.len();
-    let mut columns = vec![0; LEVELS * lot.trees() * length];
+    let mut columns = zeroed_table(LEVELS * lot.trees() * length);
     for ((owned, _, _, position), out) in
         lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length))
     {
@@ -82,7 +82,7 @@ fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
 /// Step 3 at the holder: columns w.
 fn hold(lot: &Lot, peer: usize, corrections: &[u8]) -> Vec<u8> {
     let length = lot.choices.len();
-    let mut columns = vec![0; LEVELS * lot.trees() * length];
+    let mut columns = zeroed_table(LEVELS * lot.trees() * length);
     let mut total = Zeroizing::new(vec![0; length]);
     let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
     for (((_, held, nibble, position), out), correction) in

@@ -9,7 +9,7 @@ pub mod base;
 pub(crate) mod extension;
 pub(crate) mod trees;
 
-use ostrakon_kernels::transpose64;
+use ostrakon_kernels::{transpose64, wipe, zeroed_table};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::abort::Abort;
@@ -145,13 +145,18 @@ pub(crate) const fn words_of_lot(bits: usize) -> usize {
 
 /// Correlations of one lot, column by column; each column is [`words_of_lot`] little-endian words,
 /// four columns for each tree. Wiped when dropped.
-#[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Columns {
     pub(crate) words: usize,
     /// M, by peer, for the own bits.
     pub(crate) owned: Vec<Vec<u8>>,
     /// K, by peer, for the peer's bits.
     pub(crate) held: Vec<Vec<u8>>,
+}
+
+impl Drop for Columns {
+    fn drop(&mut self) {
+        self.owned.iter_mut().chain(&mut self.held).for_each(|columns| wipe(columns));
+    }
 }
 
 impl Columns {
@@ -188,7 +193,7 @@ impl Columns {
     /// Step 6: the own shares of the MACs under the key whose own part is `delta` and whose columns
     /// begin at `first`.
     pub(crate) fn macs(&self, bits: &Bits, delta: u64, first: usize) -> Vec<u64> {
-        let mut sum = Zeroizing::new(vec![0; 8 * 64 * self.words]);
+        let mut sum = Zeroizing::new(zeroed_table(8 * 64 * self.words));
         for columns in self.owned.iter().chain(&self.held).filter(|columns| !columns.is_empty()) {
             let part = &columns[8 * first * self.words..][..sum.len()];
             ostrakon_kernels::xor_into(&mut sum, part);

@@ -1,6 +1,6 @@
 //! Steps 9 and 10: buckets of leaky triples become triples of which nobody knows anything.
 
-use ostrakon_kernels::permutation;
+use ostrakon_kernels::{gather, permutation, wipe, zeroed_table};
 
 use super::Triples;
 use super::leaky::Leaky;
@@ -25,13 +25,93 @@ pub(crate) async fn open(run: &mut Run, kind: Kind, share: &Bits) -> Result<Bits
     Ok(sum)
 }
 
-/// The first member's value plus each other's, bucket by bucket.
-fn differences(buckets: &[&[u32]], get: impl Fn(usize) -> u64) -> impl Iterator<Item = u64> {
-    let others = buckets.iter().flat_map(|members| {
-        let (first, others) = members.split_first().expect("no bucket is empty");
-        others.iter().map(move |other| (*first, *other))
-    });
-    others.map(move |(first, other)| get(first as usize) ^ get(other as usize))
+/// Bytes of a leaky triple on its way into its bucket: the MACs of x, y and z, and their bits.
+const ROW: usize = 32;
+
+/// A leaky triple.
+struct Row {
+    x_mac: u64,
+    y_mac: u64,
+    z_mac: u64,
+    /// Bit 0 is x, bit 1 y, bit 2 z.
+    bits: u64,
+}
+
+impl Row {
+    fn of(leaky: &Leaky, k: usize) -> Self {
+        let bit = |bits: &Bits, place: u32| u64::from(bits.get(k)) << place;
+        Self {
+            x_mac: leaky.x_macs[k],
+            y_mac: leaky.y_macs[k],
+            z_mac: leaky.z_macs[k],
+            bits: bit(&leaky.x, 0) | bit(&leaky.y, 1) | bit(&leaky.z, 2),
+        }
+    }
+
+    fn write(&self, bytes: &mut [u8; ROW]) {
+        let words = [self.x_mac, self.y_mac, self.z_mac, self.bits];
+        bytes.as_chunks_mut::<8>().0.iter_mut().zip(words).for_each(|(out, word)| {
+            *out = word.to_le_bytes();
+        });
+    }
+
+    fn read(bytes: &[u8; ROW]) -> Self {
+        let word = |i: usize| u64::from_le_bytes(bytes.as_chunks::<8>().0[i]);
+        Self { x_mac: word(0), y_mac: word(1), z_mac: word(2), bits: word(3) }
+    }
+
+    fn bit(&self, place: u32) -> bool {
+        self.bits >> place & 1 == 1
+    }
+}
+
+/// Leaky triples, bucket by bucket. Wiped when dropped.
+struct Buckets {
+    rows: Vec<u8>,
+    size: usize,
+}
+
+impl Buckets {
+    /// One pass over memory in the order of rows, and one in the order of buckets: everything that
+    /// follows reads what lies side by side.
+    fn fill(leaky: &Leaky, order: &[u32], size: usize) -> Self {
+        let mut rows = Self { rows: zeroed_table(ROW * leaky.x.len()), size };
+        for (k, bytes) in rows.rows.as_chunks_mut::<ROW>().0.iter_mut().enumerate() {
+            Row::of(leaky, k).write(bytes);
+        }
+        let mut moved = Self { rows: zeroed_table(rows.rows.len()), size };
+        gather(&mut moved.rows, &rows.rows, ROW, order);
+        moved
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len() / ROW / self.size
+    }
+
+    fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = Row>> {
+        let rows = self.rows.as_chunks::<ROW>().0;
+        rows.chunks_exact(self.size).map(|bucket| bucket.iter().map(Row::read))
+    }
+
+    /// The first member's y plus each other's, and so for its MAC, bucket by bucket.
+    fn differences(&self) -> (Bits, Vec<u64>) {
+        let mut macs = Vec::with_capacity(self.len() * (self.size - 1));
+        let mut bits = Bits::zeros(self.len() * (self.size - 1));
+        for mut bucket in self.iter() {
+            let first = bucket.next().expect("no bucket is empty");
+            for other in bucket {
+                bits.xor_bit(macs.len(), first.bit(1) ^ other.bit(1));
+                macs.push(first.y_mac ^ other.y_mac);
+            }
+        }
+        (bits, macs)
+    }
+}
+
+impl Drop for Buckets {
+    fn drop(&mut self) {
+        wipe(&mut self.rows);
+    }
 }
 
 /// Steps 9 and 10. `bucket` divides the number of leaky triples.
@@ -48,33 +128,39 @@ pub(crate) async fn combine(
     // Step 9. Who has not passed step 8 does not get here, so there is no coin without its word.
     let coin = run.toss().await?;
     let order = permutation::sample(&coin.stream(0), leaky.x.len());
-    let buckets: Vec<&[u32]> = order.chunks_exact(bucket).collect();
-    let shares: Bits =
-        differences(&buckets, |k| u64::from(leaky.y.get(k))).map(|d| d == 1).collect();
+    let buckets = Buckets::fill(&leaky, &order, bucket);
+    drop(leaky);
+    let (shares, macs) = buckets.differences();
     let d = open(run, Kind::Differences, &shares).await?;
     // Step 10.
     let mut opened = Opened::default();
-    opened.push(&d, &differences(&buckets, |k| leaky.y_macs[k]).collect::<Vec<_>>());
+    opened.push(&d, &macs);
     opened.check(run, delta).await?;
-    let (mut x, mut z) = (Bits::zeros(buckets.len()), Bits::zeros(buckets.len()));
-    let y = buckets.iter().map(|members| leaky.y.get(members[0] as usize)).collect();
-    let y_macs = buckets.iter().map(|members| leaky.y_macs[members[0] as usize]).collect();
-    let (mut x_macs, mut z_macs) = (vec![0; buckets.len()], vec![0; buckets.len()]);
-    for (q, members) in buckets.iter().enumerate() {
-        for (i, &k) in members.iter().enumerate() {
-            let k = k as usize;
+    Ok(joined(key, &buckets, &d))
+}
+
+/// Each bucket's triple: of its members' x the sum, of y the first member's.
+fn joined(key: KeyId, buckets: &Buckets, d: &Bits) -> Triples {
+    let len = buckets.len();
+    let [mut x, mut y, mut z] = [(); 3].map(|()| Bits::zeros(len));
+    let [mut x_macs, mut y_macs, mut z_macs] = [(); 3].map(|()| vec![0; len]);
+    for (q, bucket) in buckets.iter().enumerate() {
+        for (i, row) in bucket.enumerate() {
+            if i == 0 {
+                y.xor_bit(q, row.bit(1));
+                y_macs[q] = row.y_mac;
+            }
             // d of the first is zero.
-            let d = i > 0 && d.get(q * (bucket - 1) + i - 1);
-            x.xor_bit(q, leaky.x.get(k));
-            z.xor_bit(q, leaky.z.get(k) ^ (d & leaky.x.get(k)));
-            let mac = leaky.x_macs[k];
-            x_macs[q] ^= mac;
-            z_macs[q] ^= leaky.z_macs[k] ^ (mac & mask(u64::from(d)));
+            let d = i > 0 && d.get(q * (buckets.size - 1) + i - 1);
+            x.xor_bit(q, row.bit(0));
+            z.xor_bit(q, row.bit(2) ^ (d & row.bit(0)));
+            x_macs[q] ^= row.x_mac;
+            z_macs[q] ^= row.z_mac ^ (row.x_mac & mask(u64::from(d)));
         }
     }
-    Ok(Triples {
+    Triples {
         x: Shares::new(key, x, x_macs),
         y: Shares::new(key, y, y_macs),
         z: Shares::new(key, z, z_macs),
-    })
+    }
 }
