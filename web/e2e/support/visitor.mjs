@@ -61,13 +61,11 @@ export class Visitor {
       // A slot that is not there yet, or of which this server has not heard yet, is answered with
       // 404, one of an epoch that is just being closed with 409, and one whose batch is being
       // loaded with 503, which the browser notes; the page comes again. So it does to a room of
-      // which this server has not heard yet. Of a computation's result the next member is asked
-      // where one is a moment behind the others.
+      // which this server has not heard yet.
       const { url } = message.location();
       const expected =
         (/status of (404|409|503)/.test(message.text()) && /\/(issue\?|submission$)/.test(url)) ||
-        (/status of 404/.test(message.text()) && /\/rooms\/[0-9a-f]{32}$/.test(url)) ||
-        (/status of 409/.test(message.text()) && /\/archive$/.test(url));
+        (/status of 404/.test(message.text()) && /\/rooms\/[0-9a-f]{32}$/.test(url));
       if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${url}`);
     });
     page.on('request', (request) => this.requests.push(request));

@@ -227,9 +227,10 @@ export abstract class Committee {
 
   /** What `verify` makes of the archive of whichever member shows one that is proved. */
   protected async proved<T>(id: string, verify: (archive: string) => T): Promise<T> {
-    let reason: unknown;
+    let reason: unknown = new Told(t.unproven);
     for (const member of this.members) {
       try {
+        if (await isBehind(member, id)) continue;
         return verify(await member.archive(id));
       } catch (error) {
         reason = error;
@@ -240,6 +241,20 @@ export abstract class Committee {
 
   protected all<T>(act: (member: Member, number: number) => Promise<T>): Promise<T[]> {
     return Promise.all(this.members.map(act));
+  }
+}
+
+/**
+ * Whether a member has no result yet, though others may. Of one that knows the computation no more
+ * the archive alone is left.
+ */
+async function isBehind(member: Member, id: string): Promise<boolean> {
+  try {
+    const { phase } = viewShape(JSON.parse(await member.view(id)));
+    return phase.is !== 'done' && phase.is !== 'too-few';
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return false;
+    throw error;
   }
 }
 
