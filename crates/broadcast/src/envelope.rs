@@ -22,6 +22,7 @@ use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::EpochContext;
+use crate::engines;
 use crate::room::{RoomId, Servers};
 
 const ENVELOPE: &str = "ostrakon/v1/broadcast/issue envelope";
@@ -197,12 +198,21 @@ impl fmt::Debug for Agreed {
     }
 }
 
-/// What two servers say alike. `None` until two do.
+/// What so many servers say alike that one of them is honest, by what the room's engine bears; `None`
+/// until so many do. `issued` has a place for each server.
+///
+/// A server that names another engine, which bears fewer, gains nothing: that is not the room's.
 pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {
     let same = |a: &Issued, b: &Issued| a.context == b.context && a.slot == b.slot;
-    let said_twice =
-        |one: &&Issued| issued.iter().flatten().filter(|other| same(one, other)).count() >= 2;
-    let believed = issued.iter().flatten().find(said_twice)?;
+    // Of an engine that is not one for so many servers nobody is believed but all together.
+    let believed = |one: &Issued| {
+        engines::trust(one.context.engine, issued.len())
+            .map_or(issued.len(), |trust| trust.believed())
+    };
+    let said_by_enough = |one: &&Issued| {
+        issued.iter().flatten().filter(|other| same(one, other)).count() >= believed(one)
+    };
+    let believed = issued.iter().flatten().find(said_by_enough)?;
     let material = issued
         .iter()
         .map(|one| one.as_ref().filter(|one| same(one, believed)).map(|one| one.issue.clone()))
@@ -335,5 +345,22 @@ mod tests {
         let agreed = agreed(&[some(&other), some(&scene.issued), some(&scene.issued)]).unwrap();
         assert_eq!((agreed.context, agreed.slot), (scene.issued.context.clone(), 4));
         assert_eq!(agreed.material, [None, Some(vec![1, 2, 3]), Some(vec![1, 2, 3])]);
+    }
+    /// Where as many as two of more servers may be corrupt, two are not believed.
+    #[test]
+    fn of_other_numbers_of_servers_all_must_say_it() {
+        let scene = scene();
+        let mut other = scene.issued.clone();
+        other.slot += 1;
+        for servers in [2, 4, 7] {
+            let mut issued = vec![Some(scene.issued.clone()); servers];
+            assert_eq!(agreed(&issued).map(|agreed| agreed.slot), Some(4));
+            issued[1] = None;
+            assert_eq!(agreed(&issued), None);
+            issued[1] = Some(other.clone());
+            assert_eq!(agreed(&issued), None, "one of {servers} contradicts");
+        }
+        let two = [Some(other.clone()), Some(other), None, None, None, None, None];
+        assert_eq!(agreed(&two), None);
     }
 }
