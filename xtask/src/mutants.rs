@@ -17,9 +17,11 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell;
 
 mod mixing;
+mod statistics;
 mod tested;
 
 use mixing::MIXING;
+use statistics::STATISTICS;
 use tested::TESTED;
 
 /// The gate has time for so many seeds.
@@ -135,27 +137,6 @@ const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "an epoch is closed that the others do not say is due, with what they give out",
-        seeds: 200,
-        edits: &[
-            Edit {
-                file: "crates/node/src/state/mod.rs",
-                from: "said.is_some_and(|said| said < **known)",
-                to: "said.is_some_and(|said| said < **known) || true",
-            },
-            Edit {
-                file: "crates/node/src/state/mod.rs",
-                from: "epoch: *number, cut: after.to_vec() }",
-                to: "epoch: *number, cut: vec![u64::MAX >> 1; after.len()] }",
-            },
-            Edit {
-                file: "crates/node/src/state/scheduling.rs",
-                from: "let agreed = collecting.due.iter().all(|(_, said)| said.is_some());",
-                to: "let agreed = is_due(collecting, room, now);",
-            },
-        ],
-    },
-    Mutant {
         name: "an invitation is claimed twice",
         seeds: 200,
         edits: &[Edit {
@@ -200,11 +181,15 @@ const MUTANTS: &[Mutant] = &[
 /// If one is not found within its seeds, or cannot be planted or built.
 pub fn run(name: &str) -> Result<()> {
     let chosen: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.name.contains(name)).collect();
-    let tested = TESTED.iter().chain(MIXING);
-    let tested: Vec<_> = tested.filter(|tested| tested.name.contains(name)).collect();
+    let tested: Vec<_> = tests().filter(|tested| tested.name.contains(name)).collect();
     ensure!(chosen.len() + tested.len() > 0, "no defect's name contains `{name}`");
     find_by_tests(&tested)?;
     find(&chosen)
+}
+
+/// All defects that tests of single crates must find.
+fn tests() -> impl Iterator<Item = &'static Tested> {
+    TESTED.iter().chain(MIXING).chain(STATISTICS)
 }
 
 /// Plants defects that tests of single crates must find.
@@ -406,7 +391,7 @@ mod tests {
         for mutant in MUTANTS {
             planted(shell::root(), mutant.name, mutant.edits).unwrap();
         }
-        for tested in TESTED.iter().chain(MIXING) {
+        for tested in tests() {
             planted(shell::root(), tested.name, tested.edits).unwrap();
         }
     }

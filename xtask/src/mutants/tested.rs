@@ -227,6 +227,33 @@ pub(super) const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "an epoch is closed that the others do not say is due",
+        package: "ostrakon-node",
+        test: "a_scheduler_whose_clock_is_ahead_closes_nothing_early",
+        edits: &[
+            Edit {
+                file: "crates/node/src/state/mod.rs",
+                from: "said.is_some_and(|said| said < **known)",
+                to: "said.is_some_and(|said| said < **known) || true",
+            },
+            Edit {
+                file: "crates/node/src/state/scheduling.rs",
+                from: "let agreed = collecting.due.iter().all(|(_, said)| said.is_some());",
+                to: "let agreed = is_due(collecting, room, now);",
+            },
+        ],
+    },
+    Tested {
+        name: "two servers describe an epoch, however many may be corrupt",
+        package: "ostrakon-broadcast",
+        test: "of_other_numbers_of_servers_all_must_say_it",
+        edits: &[Edit {
+            file: "crates/broadcast/src/envelope.rs",
+            from: ".count() >= believed(one)",
+            to: ".count() >= believed(one).min(2)",
+        }],
+    },
+    Tested {
         name: "a board that one server signed",
         package: "ostrakon-broadcast",
         test: "as_many_signatures_are_needed_as_one_of_which_is_honest",
