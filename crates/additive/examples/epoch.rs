@@ -16,7 +16,7 @@ use ostrakon_additive::client::{
     OwnSeeds, Registration, RegistrationName, SlotName, register, submit,
 };
 use ostrakon_additive::three::cost;
-use ostrakon_additive::three::epoch::{Marks, mix};
+use ostrakon_additive::three::epoch::{Marks, TakenIn, mix};
 use ostrakon_additive::three::keys::{BatchKeys, set_up};
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec};
 use ostrakon_additive::three::registration::{Looked, RegistrationKey, Registry, agree};
@@ -100,7 +100,7 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
         let look = |slot: &Slot<Registration>| {
             let Slot { slot, owner, submission } = slot.clone();
             let submission = submission.and_then(|registration| {
-                Looked::at(&party, &spec, key, slot, &owner, registration)
+                Looked::at(&party, &spec, key, slot, &owner, &registration)
             });
             Slot { slot, owner, submission }
         };
@@ -146,7 +146,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (slot, key) = (slot as u32, key_of(slot as u32));
             let name = SlotName { context: &spec.context, slot, registration };
             let submission = submit(name, seeds, &vec![1; width as usize], &key);
-            Slot { slot, owner: key.verifying_key(), submission: Some(submission) }
+            Slot { slot, owner: key.verifying_key(), submission: Some(TakenIn::from(submission)) }
         })
         .collect();
     println!("submitting: {:.2?}", start.elapsed());

@@ -4,7 +4,7 @@
 //! A row is hidden by three pads. Each grows from a seed that exactly two servers know, those of
 //! its pair, and every seed is hashed forward with each round ([`ClientSeed`]).
 
-use ostrakon_crypto::hash::digest;
+use ostrakon_crypto::hash::{digest, keyed};
 use ostrakon_crypto::sealed::{Sealed, seal};
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_kernels::{short_prg, xor_into};
@@ -60,13 +60,20 @@ impl ClientSeed {
         }
     }
 
-    /// The seed of the pad for a slot (C1). One-way. It is bound to the round, too, so that two
-    /// epochs of one context have different pads.
+    /// The seed of the pad for a slot (C1).
     pub fn pad(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
-        let round = self.round.to_le_bytes();
-        let fields: [&[u8]; 4] = [&context.0, &round, &slot.to_le_bytes(), &owner.0];
-        let derived = self.seed.derive("ostrakon/v1/clarion/pad", &fields);
-        derived.expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
+        self.pad_of(&PadContext::new(context, self.round), slot, owner)
+    }
+
+    /// The same for many slots. The context must be of the seed's round. One-way, and a single
+    /// compression: servers make two for each row while a board is waited for.
+    pub fn pad_of(&self, context: &PadContext, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
+        let mut about = [0; 64];
+        about[..PadContext::BYTES].copy_from_slice(&context.0);
+        about[PadContext::BYTES..32].copy_from_slice(&slot.to_le_bytes());
+        about[32..].copy_from_slice(&owner.0);
+        let pad = keyed(self.seed.expose(), &about);
+        pad.expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
     }
 
     /// Bytes for the memory that only its holder reads: round and seed.
@@ -87,10 +94,26 @@ impl ClientSeed {
     }
 }
 
+/// What all pads of a round are for. The round is part of it, so that two epochs of one context
+/// have different pads.
+pub struct PadContext([u8; Self::BYTES]);
+
+impl PadContext {
+    /// What a block of 64 bytes has room for beside slot and key.
+    const BYTES: usize = 28;
+
+    /// Of an epoch's context and the round of its seeds.
+    pub fn new(context: &Digest, round: u64) -> Self {
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/pads");
+        let whole = transcript.field(&context.0).number(round).finish();
+        Self(whole.0[..Self::BYTES].try_into().expect("28 of 32 bytes"))
+    }
+}
+
 /// The MAC of a submission for the server that holds these two seeds, in the order of pairs.
 fn mac(seeds: [&ClientSeed; 2], listed: &Digest) -> [u8; MAC] {
     let key = seeds[0].seed.derive("ostrakon/v1/clarion/mac", &[seeds[1].seed.expose()]);
-    let mac = ostrakon_crypto::hash::keyed(key.expose(), &listed.0);
+    let mac = keyed(key.expose(), &listed.0);
     mac.expose()[..MAC].try_into().expect("half of 32 bytes")
 }
 
@@ -175,17 +198,6 @@ impl Registration {
             Sealed { exchange, closed: taken::<BOX_BYTES>(&mut rest).to_vec() }
         });
         Self { commitments, boxes, signature: Signature(taken(&mut rest)) }
-    }
-
-    /// Whether [`Registration::to_bytes`] writes this.
-    #[must_use]
-    pub fn is(&self, bytes: &[u8; REGISTRATION_BYTES]) -> bool {
-        let mut rest = &bytes[..];
-        let mut begins = |part: &[u8]| rest.strip_prefix(part).map(|after| rest = after).is_some();
-        self.commitments.iter().all(|commitment| begins(&commitment.0))
-            && self.boxes.iter().all(|one| begins(&one.exchange) && begins(&one.closed))
-            && begins(&self.signature.0)
-            && rest.is_empty()
     }
 
     /// The digest of commitments and boxes.
@@ -323,10 +335,15 @@ impl Submission {
 
     /// The digest of row and registration.
     pub fn content(&self) -> Digest {
+        Self::content_of(&self.padded, &self.registration)
+    }
+
+    /// The same of a padded row and the content of its owner's registration.
+    pub fn content_of(padded: &[u8], registration: &Digest) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/submission content");
         transcript
-            .field(&digest("ostrakon/v1/clarion/padded row", &self.padded).0)
-            .field(&self.registration.0);
+            .field(&digest("ostrakon/v1/clarion/padded row", padded).0)
+            .field(&registration.0);
         transcript.finish()
     }
 
@@ -432,12 +449,6 @@ mod tests {
         let (registration, mut seeds) = register(name, &key, &Secret::new([8; 32]));
         let bytes: [u8; REGISTRATION_BYTES] = registration.to_bytes()[..].try_into().unwrap();
         assert_eq!(Registration::from_bytes(&bytes), registration);
-        assert!(registration.is(&bytes));
-        for at in 0..bytes.len() {
-            let mut other = bytes;
-            other[at] ^= 1;
-            assert!(!registration.is(&other), "byte {at}");
-        }
         let content = registration.content();
         let name = SlotName { context: &context, slot: 7, registration: &content };
         let submission = submit(name, &mut seeds, &[9; 24], &key);

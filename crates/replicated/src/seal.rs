@@ -41,8 +41,8 @@ impl Sealable for Submission {
         masked_digest(&self.masked)
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
+    fn signature(&self) -> Signature {
+        self.signature
     }
 
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {

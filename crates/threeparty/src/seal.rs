@@ -31,7 +31,7 @@ pub trait Sealable: Clone + Serialize + DeserializeOwned + Sync {
     fn content(&self) -> Digest;
 
     /// The owner's signature on [`Sealable::listed`].
-    fn signature(&self) -> &Signature;
+    fn signature(&self) -> Signature;
 
     /// The digest that lists hold: of the context, the slot, the owner and the content.
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest;
@@ -48,7 +48,7 @@ pub trait Sealable: Clone + Serialize + DeserializeOwned + Sync {
     /// two. By default its signature is looked at; where servers take submissions in by something
     /// else, the two lists must do, or an invalid signature would stop who lacks the submission.
     fn is_acceptable(&self, owner: &VerifyingKey, listed: &Digest) -> bool {
-        owner.verifies(listed, self.signature())
+        owner.verifies(listed, &self.signature())
     }
 }
 
@@ -133,6 +133,36 @@ pub fn guaranteed(slots: impl Iterator<Item = u32>) -> u32 {
 /// What the servers list, each in ascending order of slots.
 type Lists = [Vec<(u32, Digest)>; 3];
 
+/// The slots as this server knows them, in ascending order.
+struct Known<'a, M>(Vec<&'a Slot<M>>);
+
+impl<'a, M> Known<'a, M> {
+    /// Of a slot that is named twice, what is named last.
+    fn of(slots: &'a [Slot<M>]) -> Self {
+        let mut known: Vec<&Slot<M>> = slots.iter().collect();
+        if !known.is_sorted_by(|one, next| one.slot < next.slot) {
+            known.reverse();
+            known.sort_by_key(|slot| slot.slot);
+            known.dedup_by_key(|slot| slot.slot);
+        }
+        Self(known)
+    }
+
+    fn get(&self, slot: u32) -> Option<&'a Slot<M>> {
+        self.0.binary_search_by_key(&slot, |known| known.slot).ok().map(|at| self.0[at])
+    }
+
+    /// Whether each slot is certainly another one's, by the first bytes of keys.
+    fn owners_differ(&self) -> bool {
+        use rayon::prelude::*;
+        let first =
+            |slot: &&Slot<M>| u64::from_le_bytes(slot.owner.0[..8].try_into().expect("8 bytes"));
+        let mut keys: Vec<u64> = self.0.iter().map(first).collect();
+        keys.par_sort_unstable();
+        keys.is_sorted_by(|one, next| one < next)
+    }
+}
+
 /// This server's submissions with their digests, in ascending order of slots.
 struct Own<'a, M>(Vec<(u32, Digest, &'a M)>);
 
@@ -176,10 +206,17 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
     slots: &'a [Slot<M>],
     marks: &dyn Marks,
 ) -> Result<Agreed<'a, M>, Unsealed<P::Fault>> {
-    let owned: BTreeMap<u32, &Slot<M>> = slots.iter().map(|slot| (slot.slot, slot)).collect();
+    let owned = Known::of(slots);
     let own = digests(scope, &owned);
     let body = list(own.0.iter().map(|(slot, digest, _)| (*slot, *digest)));
     let listed = run.broadcast(steps::SUBMISSION_LIST, body).await?;
+    if listed.iter().all(|list| list.body == listed[0].body) && owned.owners_differ() {
+        // All list what this server has: nothing is disputed, and nobody lacks anything.
+        let agreed = |(slot, digest, submission): (u32, Digest, &'a M)| {
+            ((slot, digest), Cow::Borrowed(submission))
+        };
+        return Ok(own.0.into_iter().map(agreed).unzip());
+    }
     let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
     let conflicts = conflicting(&lists);
     if !conflicts.is_empty() {
@@ -191,10 +228,10 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
     Ok((accepted, submissions))
 }
 
-fn digests<'a, M: Sealable>(scope: &Scope, owned: &BTreeMap<u32, &'a Slot<M>>) -> Own<'a, M> {
+fn digests<'a, M: Sealable>(scope: &Scope, owned: &Known<'a, M>) -> Own<'a, M> {
     use rayon::prelude::*;
     let held: Vec<(&Slot<M>, &M)> =
-        owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
+        owned.0.iter().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
     let digest = |(slot, submission): (&'a Slot<M>, &'a M)| {
         (slot.slot, submission.as_listed(&scope.context, slot.slot, &slot.owner), submission)
     };
@@ -255,7 +292,7 @@ fn conflicting(lists: &Lists) -> Vec<u32> {
 async fn resolve<P: Protocol, M: Sealable>(
     run: &Run<P>,
     scope: &Scope,
-    owned: &BTreeMap<u32, &Slot<M>>,
+    owned: &Known<'_, M>,
     own: &Own<'_, M>,
     conflicts: &[u32],
 ) -> Result<BTreeMap<u32, Vec<Digest>>, P::Fault> {
@@ -276,7 +313,7 @@ async fn resolve<P: Protocol, M: Sealable>(
             let slot = u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
             let content = Digest(entry[4..36].try_into().expect("32 bytes"));
             let signature = Signature(entry[36..].try_into().expect("64 bytes"));
-            let Some(known) = owned.get(&slot) else { continue };
+            let Some(known) = owned.get(slot) else { continue };
             let digest = M::listed(&scope.context, slot, &known.owner, &content);
             let digests = valid.entry(slot).or_default();
             if known.owner.verifies(&digest, &signature) && !digests.contains(&digest) {
@@ -291,30 +328,22 @@ async fn resolve<P: Protocol, M: Sealable>(
 /// such slot of their owner.
 fn accept<M>(
     lists: &Lists,
-    owned: &BTreeMap<u32, &Slot<M>>,
+    owned: &Known<'_, M>,
     conflicts: &[u32],
     valid: &BTreeMap<u32, Vec<Digest>>,
 ) -> Vec<(u32, Digest)> {
-    let distinct = owners_differ(owned);
+    let distinct = owned.owners_differ();
     let mut owners = HashSet::new();
     let mut readers = readers(lists);
-    let accepted = |(slot, known): (&u32, &&Slot<M>)| {
+    let accepted = |known: &&Slot<M>| {
+        let slot = &known.slot;
         let [a, b, c] = readers.each_mut().map(|list| list.digest(*slot));
         let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
         let sole = conflicts.binary_search(slot).is_err()
             || valid.get(slot).is_some_and(|v| v[..] == [twice]);
         (sole && (distinct || owners.insert(known.owner))).then_some((*slot, twice))
     };
-    owned.iter().filter_map(accepted).collect()
-}
-
-/// Whether each slot is certainly another one's, by the first bytes of keys.
-fn owners_differ<M>(owned: &BTreeMap<u32, &Slot<M>>) -> bool {
-    use rayon::prelude::*;
-    let first = |slot: &&Slot<M>| u64::from_le_bytes(slot.owner.0[..8].try_into().expect("8"));
-    let mut keys: Vec<u64> = owned.values().map(first).collect();
-    keys.par_sort_unstable();
-    keys.is_sorted_by(|one, next| one < next)
+    owned.0.iter().filter_map(accepted).collect()
 }
 
 /// The accepted submissions, in order; those that this server lacks come from the two that have
@@ -322,7 +351,7 @@ fn owners_differ<M>(owned: &BTreeMap<u32, &Slot<M>>) -> bool {
 async fn gather<'a, P: Protocol, M: Sealable>(
     run: &Run<P>,
     scope: &Scope,
-    owned: &BTreeMap<u32, &'a Slot<M>>,
+    owned: &Known<'a, M>,
     own: &Own<'a, M>,
     lists: &Lists,
     accepted: &[(u32, Digest)],
@@ -365,7 +394,7 @@ async fn gather<'a, P: Protocol, M: Sealable>(
             let list: Vec<(u32, M)> = wire::decode(&received.body).map_err(|_| not_usable())?;
             let list: BTreeMap<u32, M> = list.into_iter().collect();
             let whole = missing.iter().all(|(slot, digest)| {
-                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else {
+                let Some((known, submission)) = owned.get(*slot).zip(list.get(slot)) else {
                     return false;
                 };
                 let listed = M::listed(&scope.context, *slot, &known.owner, &submission.content());

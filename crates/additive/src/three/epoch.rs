@@ -22,9 +22,9 @@ use super::outcome::{self, Outcome, Standing};
 use super::registration::{Held, Registry, Run};
 use super::tables::{Mixing, Owner, Pads};
 use super::{K23, P1, P2, P3};
-use crate::client::Submission;
+use crate::client::PadContext;
 
-pub use super::intake::{Refused, check, verify_signature};
+pub use super::intake::{Prints, Refused, TakenIn, check, signed, verify_signature};
 pub use ostrakon_threeparty::Marks;
 
 /// Why an epoch ended without an output. Nothing of the rows has been revealed, but where something
@@ -111,7 +111,7 @@ pub async fn mix(
     party: &Party,
     batch: BatchKeys,
     spec: EpochSpec,
-    slots: Vec<Slot<Submission>>,
+    slots: Vec<Slot<TakenIn<'_>>>,
     registry: &Registry,
     marks: &dyn Marks,
     randomness: [u8; 32],
@@ -265,11 +265,11 @@ struct Sealed<'a> {
 }
 
 /// Slots, and what is held of their owners.
-type Registered<'a> = (Vec<Slot<Submission>>, Vec<&'a Held>);
+type Registered<'a, 't> = (Vec<Slot<TakenIn<'t>>>, Vec<&'a Held>);
 
 /// Whose accepted slots are, both lists being in ascending order.
 fn owners<'a>(
-    slots: &[Slot<Submission>],
+    slots: &[Slot<TakenIn<'_>>],
     held: &[&'a Held],
     accepted: &[(u32, Digest)],
 ) -> Vec<Owner<'a>> {
@@ -299,13 +299,14 @@ impl<'a> Epoch<'a> {
     async fn checked(
         &self,
         keys: EpochKeys,
-        slots: Vec<Slot<Submission>>,
+        slots: Vec<Slot<TakenIn<'_>>>,
         randomness: [u8; 32],
     ) -> Result<Checked, Halt> {
         let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
         let mixing = Mixing::new(rows, width, keys);
-        let pads = Pads::new(self.spec.context, &sealed.owners);
+        let context = PadContext::new(&self.spec.context, self.spec.round);
+        let pads = Pads::new(context, &sealed.owners);
         let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(coin).await?;
@@ -325,7 +326,7 @@ impl<'a> Epoch<'a> {
     async fn sealed(
         &self,
         keys: &EpochKeys,
-        slots: Vec<Slot<Submission>>,
+        slots: Vec<Slot<TakenIn<'_>>>,
         randomness: [u8; 32],
     ) -> Result<([Received; 3], coin::Committed, Sealed<'a>), Halt> {
         let (run, spec) = (self.run, self.spec);
@@ -356,21 +357,25 @@ impl<'a> Epoch<'a> {
         let width = spec.width as usize;
         let mut padded = zeroed_table(if run.me() == P3 { 0 } else { accepted.len() * width });
         let rows = padded.par_chunks_exact_mut(width).zip(&submissions).with_min_len(1024);
-        rows.for_each(|(row, submission)| row.copy_from_slice(&submission.padded));
+        rows.for_each(|(row, submission)| row.copy_from_slice(submission.padded()));
         Ok((seeds, committed, Sealed { digest, owners, padded }))
     }
 
     /// The slots of those who are registered, in ascending order and with what is held of their
     /// owners, without submissions that name another registration. Seeds of another round are
     /// nobody's for this epoch: with them, two epochs could have the same pads.
-    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Result<Registered<'a>, Halt> {
+    fn registered<'t>(
+        &self,
+        mut slots: Vec<Slot<TakenIn<'t>>>,
+    ) -> Result<Registered<'a, 't>, Halt> {
         slots.retain(|slot| slot.slot < self.spec.slots);
         slots.sort_unstable_by_key(|slot| slot.slot);
         let (width, round, registry) = (self.spec.width as usize, self.spec.round, self.registry);
-        let look = |slot: &mut Slot<Submission>| {
+        let look = |slot: &mut Slot<TakenIn<'t>>| {
             let held = registry.get(&slot.owner)?;
-            let fits = |submission: &Submission| {
-                submission.registration == *held.registration() && submission.padded.len() == width
+            let fits = |submission: &TakenIn<'t>| {
+                submission.registration() == *held.registration()
+                    && submission.padded().len() == width
             };
             slot.submission = slot.submission.take().filter(fits);
             Some(held)

@@ -1,11 +1,18 @@
 //! Whether a server takes a submission in (`docs/spec/clarion.md`, C3).
 
-use ostrakon_crypto::VerifyingKey;
+use std::borrow::Cow;
+
+use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
+use ostrakon_kernels::linear_rows;
 use ostrakon_party::PartyId;
+use ostrakon_threeparty::seal::Sealable;
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Error as _, Serialize, Serializer};
 
 use super::messages::EpochSpec;
 use super::registration::Registry;
-use crate::client::Submission;
+use crate::client::{SUBMISSION_OVERHEAD, Submission};
+use crate::params::WORD;
 
 /// Why a submission is not taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +64,142 @@ pub fn verify_signature(
     owner: &VerifyingKey,
     submission: &Submission,
 ) -> bool {
+    signed(spec, slot, owner, submission).is_some()
+}
+
+/// What lists hold of a submission, if its signature is its owner's.
+#[must_use]
+pub fn signed(
+    spec: &EpochSpec,
+    slot: u32,
+    owner: &VerifyingKey,
+    submission: &Submission,
+) -> Option<Digest> {
     let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
-    owner.verifies(&listed, &submission.signature)
+    owner.verifies(&listed, &submission.signature).then_some(listed)
+}
+
+/// A submission as it was handed in, byte for byte, with what lists hold of it, where that was made
+/// as it came in.
+#[derive(Clone)]
+pub struct TakenIn<'a> {
+    bytes: Cow<'a, [u8]>,
+    listed: Option<Digest>,
+}
+
+impl<'a> TakenIn<'a> {
+    /// The submission with these bytes ([`Submission::to_bytes`]); `None` if they are too few for
+    /// one. `listed` is what [`signed`] found of it for the same epoch, slot and owner.
+    pub fn of(bytes: &'a [u8], listed: Option<Digest>) -> Option<Self> {
+        let whole = bytes.len() >= SUBMISSION_OVERHEAD;
+        whole.then_some(Self { bytes: Cow::Borrowed(bytes), listed })
+    }
+
+    /// The same, with what was found `before`, a print and what lists hold, if it is of these bytes.
+    pub fn again(before: Option<(u64, Digest)>, bytes: &'a [u8], prints: &Prints) -> Option<Self> {
+        let same = before.filter(|(print, _)| prints.of(bytes) == Some(*print));
+        Self::of(bytes, same.map(|(_, listed)| listed))
+    }
+
+    /// The content of its owner's registration.
+    pub fn registration(&self) -> Digest {
+        Digest(*self.bytes.first_chunk().expect("the length was checked"))
+    }
+
+    /// The padded row.
+    pub fn padded(&self) -> &[u8] {
+        &self.bytes[SUBMISSION_OVERHEAD..]
+    }
+}
+
+impl From<Submission> for TakenIn<'_> {
+    fn from(submission: Submission) -> Self {
+        Self { bytes: Cow::Owned(submission.to_bytes()), listed: None }
+    }
+}
+
+impl Serialize for TakenIn<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let submission = Submission::from_bytes(&self.bytes);
+        submission.ok_or_else(|| S::Error::custom("no submission"))?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TakenIn<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Submission::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Sealable for TakenIn<'_> {
+    fn content(&self) -> Digest {
+        Submission::content_of(self.padded(), &self.registration())
+    }
+
+    fn signature(&self) -> Signature {
+        let signature = self.bytes[..SUBMISSION_OVERHEAD].last_chunk();
+        Signature(*signature.expect("the length was checked"))
+    }
+
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        Submission::listed(context, slot, owner, content)
+    }
+
+    fn as_listed(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> Digest {
+        self.listed.unwrap_or_else(|| Self::listed(context, slot, owner, &self.content()))
+    }
+
+    fn is_wide(&self, width: usize) -> bool {
+        self.padded().len() == width
+    }
+
+    /// Servers take submissions in by their MACs: that two list it is enough.
+    fn is_acceptable(&self, _: &VerifyingKey, _: &Digest) -> bool {
+        true
+    }
+}
+
+/// Tells bytes that were looked at before from others, by a universal hash under a key that nobody
+/// else has: others pass for them with probability 2^-64.
+pub struct Prints(Vec<u64>);
+
+impl Prints {
+    /// For pieces of at most so many bytes. `secret` serves this alone.
+    pub fn new(secret: &Secret, most: usize) -> Self {
+        let mut key = vec![0; most.div_ceil(WORD) * WORD];
+        secret.fill("ostrakon/v1/clarion/prints", &[], &mut key);
+        Self(super::columns::read(&key))
+    }
+
+    /// The print of some bytes; `None` if they are not whole words, or too many. Pieces are to be
+    /// compared with pieces of their length.
+    pub fn of(&self, bytes: &[u8]) -> Option<u64> {
+        let key = self.0.get(..bytes.len() / WORD)?;
+        bytes.len().is_multiple_of(WORD).then(|| {
+            let mut print = [0];
+            linear_rows(key, bytes, bytes.len(), &mut print);
+            print[0]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_print_is_of_every_bit() {
+        let prints = Prints::new(&Secret::new([1; 32]), 24);
+        let bytes: Vec<u8> = (0..24).collect();
+        let print = prints.of(&bytes);
+        assert!(print.is_some());
+        for bit in 0..8 * 24 {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(prints.of(&other), print, "bit {bit}");
+        }
+        assert_ne!(Prints::new(&Secret::new([2; 32]), 24).of(&bytes), print, "another key");
+        assert_eq!(prints.of(&bytes[..23]), None);
+        assert_eq!(prints.of(&[0; 32]), None);
+    }
 }

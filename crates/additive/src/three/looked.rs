@@ -8,37 +8,57 @@ use ostrakon_party::Party;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::seal::{Sealable, Slot};
 use rayon::prelude::*;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Error as _, Serialize, Serializer};
 
+use super::intake::Prints;
 use super::messages::RegistrationSpec;
 use super::registration::RegistrationKey;
 use crate::client::{BOX, BOX_BYTES, REGISTRATION_BYTES, Registration, box_about, commitment};
 
-/// A registration with what a server has found of it by itself: that it is its owner's for the
-/// occasion, and what the own box holds. That takes public-key operations, which need not wait
-/// until the servers agree, so registrations are looked at as they come in.
-pub struct Looked {
+/// What a server has found of a registration by itself: that it is its owner's for the occasion,
+/// and what the own box holds. That takes public-key operations, which need not wait until the
+/// servers agree, so registrations are looked at as they come in.
+pub struct Found {
     occasion: Digest,
     number: u32,
     owner: VerifyingKey,
-    digested: Digested,
+    content: Digest,
+    listed: Digest,
     seeds: Seeds,
+    /// Of the registration's bytes.
+    print: Option<u64>,
 }
 
 /// The own pairs' seeds, those that open their commitments.
 pub(super) type Seeds = [Option<Secret>; 2];
 
-impl Looked {
+impl Found {
     /// Looks at the registration of an owner under a number. `None` if it is not signed for the
     /// occasion, or its boxes have another length: a server that gets such a one from two others
     /// cannot take it, so none lists it.
-    pub fn at(
+    pub fn of(
         party: &Party,
         spec: &RegistrationSpec,
         key: &RegistrationKey,
         number: u32,
         owner: &VerifyingKey,
-        registration: Registration,
+        bytes: &[u8; REGISTRATION_BYTES],
+        prints: &Prints,
+    ) -> Option<Box<Self>> {
+        let registration = Registration::from_bytes(bytes);
+        let print = prints.of(bytes);
+        Self::of_whole(party, spec, key, number, owner, &registration, print)
+    }
+
+    fn of_whole(
+        party: &Party,
+        spec: &RegistrationSpec,
+        key: &RegistrationKey,
+        number: u32,
+        owner: &VerifyingKey,
+        registration: &Registration,
+        print: Option<u64>,
     ) -> Option<Box<Self>> {
         let (occasion, content) = (spec.occasion(), registration.content());
         let listed = Registration::listed(&occasion, number, owner, &content);
@@ -46,24 +66,9 @@ impl Looked {
             registration.is_wellformed() && owner.verifies(&listed, &registration.signature);
         genuine.then(|| {
             let deployment = &party.roster.session.0;
-            let seeds = open(deployment, key, party.id.0, owner, &registration);
-            let digested = Digested { registration, content, listed: Some(listed) };
-            Box::new(Self { occasion, number, owner: *owner, digested, seeds })
+            let seeds = open(deployment, key, party.id.0, owner, registration);
+            Box::new(Self { occasion, number, owner: *owner, content, listed, seeds, print })
         })
-    }
-
-    /// Looks at a registration's bytes, unless what was found `before` is of the same ones.
-    pub fn again(
-        before: Option<Box<Self>>,
-        party: &Party,
-        spec: &RegistrationSpec,
-        key: &RegistrationKey,
-        number: u32,
-        owner: &VerifyingKey,
-        bytes: &[u8; REGISTRATION_BYTES],
-    ) -> Option<Box<Self>> {
-        let look = || Self::at(party, spec, key, number, owner, Registration::from_bytes(bytes));
-        before.filter(|before| before.digested.registration.is(bytes)).or_else(look)
     }
 
     /// Whether it was looked at for this use.
@@ -72,41 +77,105 @@ impl Looked {
     }
 }
 
-/// A registration with its digests, which are made once.
+/// A registration, as it was handed in, with what was found of it.
+pub struct Looked<'a> {
+    bytes: Cow<'a, [u8]>,
+    found: Box<Found>,
+}
+
+impl<'a> Looked<'a> {
+    /// Looks at a registration's bytes, unless what was found `before` is of the same ones.
+    #[expect(clippy::too_many_arguments, reason = "what is looked at, and for what use")]
+    pub fn again(
+        before: Option<Box<Found>>,
+        party: &Party,
+        spec: &RegistrationSpec,
+        key: &RegistrationKey,
+        number: u32,
+        owner: &VerifyingKey,
+        bytes: &'a [u8; REGISTRATION_BYTES],
+        prints: &Prints,
+    ) -> Option<Self> {
+        let print = prints.of(bytes);
+        let found = before
+            .filter(|before| before.print.is_some() && before.print == print)
+            .or_else(|| Found::of(party, spec, key, number, owner, bytes, prints))?;
+        Some(Self { bytes: Cow::Borrowed(bytes), found })
+    }
+
+    /// Looks at a registration: [`Found::of`].
+    pub fn at(
+        party: &Party,
+        spec: &RegistrationSpec,
+        key: &RegistrationKey,
+        number: u32,
+        owner: &VerifyingKey,
+        registration: &Registration,
+    ) -> Option<Self> {
+        let found = Found::of_whole(party, spec, key, number, owner, registration, None)?;
+        Some(Self { bytes: Cow::Owned(registration.to_bytes()), found })
+    }
+
+    fn parted(self) -> (Digested<'a>, Seeds) {
+        let Found { content, listed, seeds, .. } = *self.found;
+        (Digested { bytes: self.bytes, content, listed: Some(listed) }, seeds)
+    }
+}
+
+/// The bytes of a registration with its digests, which are made once. Of a peer's with other boxes
+/// there are no bytes; nobody takes it.
 #[derive(Clone)]
-pub(super) struct Digested {
-    registration: Registration,
+pub(super) struct Digested<'a> {
+    bytes: Cow<'a, [u8]>,
     content: Digest,
     /// What lists hold of it, where it was looked at for that.
     listed: Option<Digest>,
 }
 
-impl From<Registration> for Digested {
+impl Digested<'_> {
+    fn registration(&self) -> Option<Registration> {
+        self.bytes.first_chunk().map(Registration::from_bytes)
+    }
+
+    /// The commitment to the seed of a pair.
+    pub fn commitment(&self, pair: Pair) -> Digest {
+        Digest(self.part(32 * pair.index()))
+    }
+
+    fn part<const N: usize>(&self, at: usize) -> [u8; N] {
+        let part = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
+        *part.expect("a registration that is taken has all its bytes")
+    }
+}
+
+impl From<Registration> for Digested<'_> {
     fn from(registration: Registration) -> Self {
-        let content = registration.content();
-        Self { registration, content, listed: None }
+        let wellformed = registration.is_wellformed();
+        let bytes = if wellformed { registration.to_bytes() } else { Vec::new() };
+        Self { bytes: Cow::Owned(bytes), content: registration.content(), listed: None }
     }
 }
 
-impl Serialize for Digested {
+impl Serialize for Digested<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.registration.serialize(serializer)
+        let registration = self.registration();
+        registration.ok_or_else(|| S::Error::custom("no registration"))?.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Digested {
+impl<'de> Deserialize<'de> for Digested<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Registration::deserialize(deserializer).map(Self::from)
     }
 }
 
-impl Sealable for Digested {
+impl Sealable for Digested<'_> {
     fn content(&self) -> Digest {
         self.content
     }
 
-    fn signature(&self) -> &Signature {
-        &self.registration.signature
+    fn signature(&self) -> Signature {
+        Signature(self.part(REGISTRATION_BYTES - 64))
     }
 
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
@@ -119,7 +188,7 @@ impl Sealable for Digested {
     }
 
     fn is_wide(&self, width: usize) -> bool {
-        width == BOX_BYTES && self.registration.is_wellformed()
+        width == BOX_BYTES && self.bytes.len() == REGISTRATION_BYTES
     }
 }
 
@@ -127,23 +196,23 @@ impl Sealable for Digested {
 pub(super) struct Opened<'a> {
     pub number: u32,
     pub owner: VerifyingKey,
-    pub registration: &'a Registration,
+    pub registration: &'a Digested<'a>,
     pub content: Digest,
     pub seeds: Seeds,
 }
 
 /// The slots of the occasion in ascending order, without registrations that were looked at for
 /// something else, and the seeds of each of the others.
-pub(super) fn genuine(
+pub(super) fn genuine<'a>(
     spec: &RegistrationSpec,
-    mut slots: Vec<Slot<Box<Looked>>>,
-) -> (Vec<Slot<Digested>>, Vec<Option<Seeds>>) {
+    mut slots: Vec<Slot<Looked<'a>>>,
+) -> (Vec<Slot<Digested<'a>>>, Vec<Option<Seeds>>) {
     slots.sort_unstable_by_key(|slot| slot.slot);
     slots.retain(|slot| slot.slot < spec.slots);
     let occasion = spec.occasion();
-    let taken = |Slot { slot, owner, submission }: Slot<Box<Looked>>| {
-        let looked = submission.filter(|looked| looked.is_for(&occasion, slot, &owner));
-        let (submission, seeds) = looked.map(|looked| (looked.digested, looked.seeds)).unzip();
+    let taken = |Slot { slot, owner, submission }: Slot<Looked<'a>>| {
+        let looked = submission.filter(|looked| looked.found.is_for(&occasion, slot, &owner));
+        let (submission, seeds) = looked.map(Looked::parted).unzip();
         (Slot { slot, owner, submission }, seeds)
     };
     slots.into_par_iter().with_min_len(256).map(taken).unzip()
@@ -154,13 +223,13 @@ pub(super) fn genuine(
 pub(super) fn opened<'a>(
     party: &Party,
     key: &RegistrationKey,
-    slots: &[Slot<Digested>],
+    slots: &[Slot<Digested<'_>>],
     seeds: Vec<Option<Seeds>>,
     accepted: &[(u32, Digest)],
-    registrations: &'a [Cow<'_, Digested>],
+    registrations: &'a [Cow<'_, Digested<'_>>],
 ) -> Vec<Opened<'a>> {
     let mut known = slots.iter().zip(seeds);
-    let of_slot = |((number, _), registration): (&(u32, Digest), &'a Cow<'_, Digested>)| {
+    let of_slot = |((number, _), registration): (&(u32, Digest), &'a Cow<'_, Digested<'_>>)| {
         let slot = known.find(|(slot, _)| slot.slot == *number);
         let (slot, seeds) = slot.expect("accepted slots are among the given ones, in order");
         // What was found of another registration than the accepted one is not found of that.
@@ -169,12 +238,15 @@ pub(super) fn opened<'a>(
     };
     let entries: Vec<_> = accepted.iter().zip(registrations).map(of_slot).collect();
     let deployment = &party.roster.session.0;
-    let open = |(owner, number, known, seeds)| {
-        let known: &'a Digested = known;
-        let (registration, content) = (&known.registration, known.content);
+    let open = |(owner, number, registration, seeds)| {
+        let registration: &'a Digested<'_> = registration;
         let seeds: Option<Seeds> = seeds;
-        let open = || open(deployment, key, party.id.0, &owner, registration);
-        Opened { number, owner, registration, content, seeds: seeds.unwrap_or_else(open) }
+        let open = || match registration.registration() {
+            Some(whole) => open(deployment, key, party.id.0, &owner, &whole),
+            None => [None, None],
+        };
+        let (content, seeds) = (registration.content, seeds.unwrap_or_else(open));
+        Opened { number, owner, registration, content, seeds }
     };
     entries.into_par_iter().with_min_len(256).map(open).collect()
 }

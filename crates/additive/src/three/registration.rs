@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use futures::future::{join, pending};
 use ostrakon_crypto::sealed::ExchangeKey;
-use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_party::{Party, Received, Step};
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
-use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot, Unsealed};
+use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
 use ostrakon_threeparty::{Marks, Protocol, Stop};
 use rayon::prelude::*;
 
 use super::fault::Fault;
 use super::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{BOX_BYTES, ClientSeed, Forgotten, Submission, commitment};
+use crate::client::{BOX_BYTES, ClientSeed, Forgotten, commitment};
 
-pub use super::looked::Looked;
+pub use super::looked::{Found, Looked};
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
@@ -56,29 +56,6 @@ pub async fn exchange_keys(
         Ok(told.map(|key| key.body[..].try_into().expect("length is checked")))
     };
     run.with_accusations(told).await
-}
-
-impl Sealable for Submission {
-    fn content(&self) -> Digest {
-        Submission::content(self)
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
-        Submission::listed(context, slot, owner, content)
-    }
-
-    fn is_wide(&self, width: usize) -> bool {
-        self.padded.len() == width
-    }
-
-    /// Servers take submissions in by their MACs: that two list it is enough.
-    fn is_acceptable(&self, _: &VerifyingKey, _: &Digest) -> bool {
-        true
-    }
 }
 
 /// What a server holds of one participant: its registration and the seeds of the own pairs.
@@ -194,7 +171,7 @@ pub async fn agree(
     party: &Party,
     spec: RegistrationSpec,
     key: &RegistrationKey,
-    slots: Vec<Slot<Box<Looked>>>,
+    slots: Vec<Slot<Looked<'_>>>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -272,7 +249,7 @@ async fn repair(
         for entry in opened.iter_mut().filter(|entry| takes(peer, entry.number)) {
             let seed = seeds.get(&entry.number).filter(|seed| {
                 commitment(&deployment, &entry.owner, pair, &seed[..])
-                    == entry.registration.commitments[pair.index()]
+                    == entry.registration.commitment(pair)
             });
             let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
             entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(Secret::new(*seed));

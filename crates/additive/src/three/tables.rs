@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_crypto::VerifyingKey;
 use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
 use ostrakon_threeparty::pair::Pair;
 use rayon::prelude::*;
@@ -14,6 +14,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::columns;
 use super::keys::{EpochKeys, Purpose};
 use super::registration::Held;
+use crate::client::PadContext;
 use crate::params::{PAD_SEED, SALT, WORD};
 
 /// Rows and width of an epoch's tables, with the keys.
@@ -40,8 +41,8 @@ pub struct Owner<'a> {
 
 /// The participants' pads of the sealed rows.
 pub struct Pads<'a> {
-    /// The context that the pads are bound to.
-    pub context: Digest,
+    /// What the pads are bound to.
+    pub context: PadContext,
     /// Whose the rows are, in order.
     pub owners: &'a [Owner<'a>],
     /// The seeds of the pads of a pair, made when they are needed first.
@@ -50,7 +51,7 @@ pub struct Pads<'a> {
 
 impl<'a> Pads<'a> {
     /// The pads of these rows.
-    pub fn new(context: Digest, owners: &'a [Owner<'a>]) -> Self {
+    pub fn new(context: PadContext, owners: &'a [Owner<'a>]) -> Self {
         Self { context, owners, seeds: Default::default() }
     }
 
@@ -59,7 +60,7 @@ impl<'a> Pads<'a> {
             let mut seeds = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
             let of_row = |(seed, owner): (&mut [u8], &Owner<'_>)| {
                 let of_pair = owner.held.seed(pair);
-                let mut pad = of_pair.pad(&self.context, owner.slot, &owner.key);
+                let mut pad = of_pair.pad_of(&self.context, owner.slot, &owner.key);
                 seed.copy_from_slice(&pad);
                 pad.zeroize();
             };

@@ -9,7 +9,7 @@ use ostrakon_additive::three::messages::{Kind, Subject};
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, linear_rows};
 use ostrakon_party::{Header, Message, PartyId, SignedHeader, wire};
-use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
+use ostrakon_testkit::{Network, Saboteur};
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::{Offence, Statement, coin};
@@ -18,20 +18,6 @@ use crate::liar::Lies;
 use crate::world::*;
 
 const WIDTH: usize = 16;
-
-fn drops(scene: &Scene, party: u8, kind: Kind) -> Network {
-    let network = Network::default();
-    let party = PartyId(party);
-    network.corrupt(Saboteur::new(
-        party,
-        scene.deployment.world.key(party),
-        0,
-        Target::Step(kind.step()),
-        Mutation::Drop,
-        Default::default(),
-    ));
-    network
-}
 
 fn body_of(network: &Network, kind: Kind) -> Vec<u8> {
     let sent = network.sent();
@@ -196,120 +182,6 @@ fn table_exchanged_after_coin() {
     assert!([0, 2].iter().all(|honest| !matches!(results[*honest], Some(Ok(_)))));
 }
 
-/// What a corrupt party says of another contribution: commitment and opening fit each other.
-fn other_coin(
-    session: ostrakon_party::SessionId,
-    to_whom: impl Fn(PartyId) -> bool + Send + Sync + 'static,
-) -> impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static {
-    move |to, message| {
-        let header = message.signed.header;
-        let body = vec![0x77; 64];
-        let opening = Header {
-            session,
-            tag: ostrakon_party::Tag { step: steps::COIN_OPENING, ..header.tag },
-            length: 64,
-            digest: Header::digest_of(&body),
-            ..header
-        };
-        match header.tag.step {
-            _ if !to_whom(to) => None,
-            steps::COIN_OPENING => Some(body),
-            steps::COIN_COMMITMENT => Some(coin::commitment(&opening, &body).0.to_vec()),
-            _ => None,
-        }
-    }
-}
-
-const WORDS: [Kind; 7] = [
-    Kind::WordsFG,
-    Kind::WordsU,
-    Kind::WordsA,
-    Kind::WordsL,
-    Kind::WordsYZ,
-    Kind::WordsB,
-    Kind::WordsM,
-];
-
-/// P3 lets the two others crash after words have gone, and comes with another contribution: two
-/// coins on the same tables would give P1 a linear form of every row.
-#[test]
-fn coin_tossed_twice() {
-    let scene = Scene::new(14, 4, WIDTH as u32);
-    let marks: [Memory; 3] = Default::default();
-    let slots = |_| scene.slots.clone();
-    let first = drops(&scene, 2, Kind::WordsU);
-    scene.run_with(&first, slots, &marks);
-    assert!(posted(&first, 2, Kind::WordsFG), "words have gone under the first coin");
-    let session = scene.deployment.world.roster.session;
-    let second = scene.deployment.corrupt(2, other_coin(session, |_| true));
-    let results = scene.run_with(&second, slots, &marks);
-    for honest in [0, 1] {
-        assert!(results[usize::from(honest)].as_ref().unwrap().is_err());
-        assert!(WORDS.iter().all(|kind| !posted(&second, honest, *kind)), "words of a second coin");
-    }
-}
-
-/// P2 lets P1 alone complete the coin, lets both others crash, and has committed to another
-/// contribution when they come back. P1's digest of U under the one coin and P3's U under the other
-/// would test guesses of all rows by author; and with the two others' contributions known, P2 could
-/// look for a coin that its error passes.
-#[test]
-fn coin_committed_twice() {
-    let scene = Scene::new(24, 4, WIDTH as u32);
-    let marks: [Memory; 3] = Default::default();
-    let slots = |_| scene.slots.clone();
-    let whole = Network::default();
-    scene.run(&whole);
-    let echo = ostrakon_threeparty::protocol::echo(steps::COIN_OPENING);
-    let sent = whole.sent();
-    let own = sent.iter().filter(|(_, m)| m.signed.header.from == PartyId(1));
-    let place = own
-        .enumerate()
-        .find(|(_, (to, m))| *to == PartyId(2) && m.signed.header.tag.step == echo)
-        .expect("P2 echoes the openings to P3")
-        .0;
-    let first = Network::default();
-    let key = scene.deployment.world.key(PartyId(1));
-    let (target, dropped) = (Target::Nth(place), Mutation::Drop);
-    first.corrupt(Saboteur::new(PartyId(1), key, 0, target, dropped, Default::default()));
-    scene.run_with(&first, slots, &marks);
-    assert!(posted(&first, 0, Kind::DigestU), "P1 has the first coin");
-    assert!(!posted(&first, 2, Kind::WordsU), "P3 has none");
-    let session = scene.deployment.world.roster.session;
-    let second = scene.deployment.corrupt(1, other_coin(session, |_| true));
-    let results = scene.run_with(&second, slots, &marks);
-    for honest in [0, 2] {
-        assert_eq!(scene.fault(&results[usize::from(honest)]).culprit, PartyId(1));
-        assert!(WORDS.iter().all(|kind| !posted(&second, honest, *kind)), "words of a second coin");
-    }
-}
-
-/// P1 opens its part of the coin to P2 in another way than to P3: the second maker's digest would
-/// test guesses of all rows. No digest and no word leaves before the echo is complete.
-#[test]
-fn coin_opened_differently() {
-    let scene = Scene::new(15, 4, WIDTH as u32);
-    let session = scene.deployment.world.roster.session;
-    let only_opening = |to: PartyId, message: &Message| {
-        let opens = message.signed.header.tag.step == steps::COIN_OPENING;
-        (opens && to == PartyId(2)).then(|| vec![0x66; 64])
-    };
-    let networks = [
-        scene.deployment.corrupt(0, other_coin(session, |to| to == PartyId(2))),
-        scene.deployment.corrupt(0, only_opening),
-    ];
-    for network in networks {
-        let results = scene.run(&network);
-        for honest in [1, 2] {
-            assert_eq!(scene.fault(&results[usize::from(honest)]).culprit, PartyId(0));
-            let digests = [Kind::DigestFG, Kind::DigestL, Kind::DigestM, Kind::DigestA];
-            for kind in WORDS.into_iter().chain(digests) {
-                assert!(!posted(&network, honest, kind), "{kind:?} before the coin is common");
-            }
-        }
-    }
-}
-
 /// After Ready a corrupt P2 says nothing more, or says that it has stopped: P1 has S already and
 /// the two others open the same board.
 #[test]
@@ -319,33 +191,29 @@ fn deny_s_after_ready() {
         let results = scene.run(&drops(&scene, 1, kind));
         [0, 2].iter().for_each(|honest| scene.assert_whole(&results[*honest]));
     }
-    // Its Ready goes to P1 alone, and its Abort to P3: if one opens, the other one does.
-    let world = &scene.deployment.world;
-    for (ready_to, rests) in [(0u8, 0), (0, 2), (2, 0), (2, 2)] {
+}
+
+/// P2's Ready goes to one of the others alone, and its Abort to the other one, who is ready and has
+/// no collection yet, or has one already: if one opens, the other one does.
+#[test]
+fn abort_after_ready() {
+    let scene = Scene::new(16, 4, WIDTH as u32);
+    let key = scene.deployment.world.key(PartyId(1));
+    for (ready_to, late) in [(0u8, true), (0, false), (2, true), (2, false)] {
         let network = Network::default();
         let hidden = PartyId(2 - ready_to);
-        network.corrupt(Saboteur::rewriting(PartyId(1), world.key(PartyId(1)), move |to, m| {
-            // Another vote counts as none.
-            (is(m, Kind::Ready) && to == hidden).then(|| vec![0; 32])
+        network.corrupt(Saboteur::rewriting(PartyId(1), key.clone(), move |to, m| {
+            // Another vote counts as none; so does an empty collection.
+            let hides = is(m, Kind::Ready) && to == hidden || is(m, Kind::Collection);
+            hides.then(|| vec![0; if is(m, Kind::Ready) { 32 } else { 0 }])
         }));
-        let subject = Subject::Epoch(scene.spec);
-        let body = wire::encode(&Abort::Told);
-        let header = Header {
-            session: world.roster.session,
-            tag: subject.tag(Kind::Abort),
-            from: PartyId(1),
-            to: ostrakon_party::Recipient::All,
-            length: body.len() as u64,
-            digest: Header::digest_of(&body),
-        };
-        let signed = header.sign(&world.key(PartyId(1)));
-        network.inject(hidden, Message { signed, body: body.into(), depth: 0 }, rests);
+        // A late collection comes after the Abort.
+        network.schedule(move |_, m| if is(m, Kind::Collection) && late { 3 } else { 0 });
+        let abort = made(&scene, PartyId(1), Kind::Abort, wire::encode(&Abort::Told));
+        network.inject(hidden, abort, 2);
         let results = scene.run(&network);
-        let opened = [0, 2].map(|i: usize| matches!(results[i], Some(Ok(_))));
-        assert_eq!(opened[0], opened[1], "Ready to P{}, {rests} rests", ready_to + 1);
-        if opened[0] {
-            [0, 2].iter().for_each(|honest| scene.assert_whole(&results[*honest]));
-        }
+        [0, 2].iter().for_each(|honest| scene.assert_whole(&results[*honest]));
+        assert_eq!(posted(&network, hidden.0, Kind::Withdrawn), late, "who is told says so");
     }
 }
 
@@ -375,6 +243,22 @@ fn replay_other_key() {
         later.round += 1;
         let owner = participant(0).verifying_key();
         assert_eq!(check(server, &later, 0, &owner, &theirs, registry), Err(Refused::Round));
+    }
+}
+
+/// What is sealed is padded with the seeds that all servers hold: a row that names another
+/// registration than that of these seeds is left out, whatever its MACs and its signature say.
+#[test]
+fn a_row_for_another_registration() {
+    let mut scene = Scene::new(27, 4, WIDTH as u32);
+    let (agreed, other) = (scene.registrations[1], scene.registrations[2]);
+    scene.registrations[1] = other;
+    scene.slots[1].submission = Some(scene.submit(1, &scene.row(1)));
+    scene.registrations[1] = agreed;
+    for result in scene.run(&Network::default()) {
+        let opened = result.unwrap().unwrap();
+        assert_eq!(opened.accepted, 3);
+        assert!(!rows_of(&opened.table, WIDTH).contains(&scene.row(1)));
     }
 }
 
@@ -477,13 +361,12 @@ fn an_invalid_signature_beside_right_macs_stops_nothing() {
 #[test]
 fn an_invented_reason_suspects_no_honest_pair() {
     let scene = Scene::new(23, 4, WIDTH as u32);
-    let world = &scene.deployment.world;
     let subject = Subject::Epoch(scene.spec);
     let fault = Fault {
         culprit: PartyId(0),
         subject,
         evidence: Evidence::Offence(Offence::Malformed(Box::new(Statement {
-            signed: made(world, &scene, Kind::Ready, vec![0; 32]).signed,
+            signed: made(&scene, PartyId(2), Kind::Ready, vec![0; 32]).signed,
             body: vec![0; 32],
         }))),
     };
@@ -496,7 +379,7 @@ fn an_invented_reason_suspects_no_honest_pair() {
     ];
     for reason in reasons {
         let network = Network::default();
-        let message = made(world, &scene, Kind::Abort, wire::encode(&reason));
+        let message = made(&scene, PartyId(2), Kind::Abort, wire::encode(&reason));
         for honest in [0, 1] {
             network.inject(PartyId(honest), message.clone(), 0);
         }
@@ -516,17 +399,18 @@ fn an_invented_reason_suspects_no_honest_pair() {
     }
 }
 
-/// A statement of P3's to all.
-fn made(world: &World, scene: &Scene, kind: Kind, body: Vec<u8>) -> Message {
+/// A server's statement to all.
+fn made(scene: &Scene, from: PartyId, kind: Kind, body: Vec<u8>) -> Message {
+    let world = &scene.deployment.world;
     let header = Header {
         session: world.roster.session,
         tag: Subject::Epoch(scene.spec).tag(kind),
-        from: PartyId(2),
+        from,
         to: ostrakon_party::Recipient::All,
         length: body.len() as u64,
         digest: Header::digest_of(&body),
     };
-    Message { signed: header.sign(&world.key(PartyId(2))), body: body.into(), depth: 0 }
+    Message { signed: header.sign(&world.key(from)), body: body.into(), depth: 0 }
 }
 
 /// Two submissions of one participant for one slot drop the slot and convict nobody.

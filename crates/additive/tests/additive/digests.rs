@@ -33,7 +33,8 @@ fn orders(rows: usize) -> Vec<Vec<usize>> {
     })
 }
 
-fn body(network: &Network, kind: Kind) -> Vec<u8> {
+/// What was posted of a kind.
+pub fn body(network: &Network, kind: Kind) -> Vec<u8> {
     network.sent().iter().find(|(_, m)| is(m, kind)).expect("was posted").1.body.to_vec()
 }
 
@@ -66,7 +67,7 @@ fn permuted(order: &[usize], table: &[u8]) -> Vec<u8> {
 }
 
 /// The vector of a check, from the coin that everybody knows by now.
-fn vector(network: &Network, check: u8) -> Vec<u64> {
+pub fn vector(network: &Network, check: u8) -> Vec<u64> {
     let sent = network.sent();
     let openings = sent.iter().filter(|(_, m)| m.signed.header.tag.step == steps::COIN_OPENING);
     let openings: BTreeSet<_> =
@@ -77,7 +78,8 @@ fn vector(network: &Network, check: u8) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-fn compress(c: &[u64], table: &[u8]) -> Vec<u8> {
+/// The bytes of ⟨c, T⟩, for rows of 16 bytes.
+pub fn compress(c: &[u64], table: &[u8]) -> Vec<u8> {
     let mut words = vec![0; table.len() / WIDTH];
     linear_rows(c, table, WIDTH, &mut words);
     words.into_iter().flat_map(u64::to_le_bytes).collect()

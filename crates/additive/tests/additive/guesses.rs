@@ -1,10 +1,15 @@
 //! Attacks on the secrecy of the permutations: errors that are put in and taken out at a guess, and
 //! answers that would show where a row went.
 
+use std::collections::BTreeMap;
+
 use ostrakon_additive::three::epoch::{Opened, Unmixed};
 use ostrakon_additive::three::messages::Kind;
+use ostrakon_party::Header;
+use ostrakon_testkit::Network;
 use ostrakon_threeparty::pair::Pair;
 
+use crate::digests::{body, compress, vector};
 use crate::liar::Lies;
 use crate::world::*;
 
@@ -81,29 +86,75 @@ fn guess_pi2() {
     no_guess_survives(0, Kind::WordsB, [0, 1]);
 }
 
-/// P2 puts an error into z2, and takes it out of S at every guess.
+/// The error that is put into a row.
+const ERROR: [u8; WIDTH] = [0x55; WIDTH];
+
+/// What a server adds to what its code says: by kind, from which byte on, what.
+type Lie = BTreeMap<Kind, (usize, Vec<u8>)>;
+
+/// An error in one row of a table, and in everything else that the table's sender says as if the
+/// table were right: its words, its digests of others' words, what it opens. Only the table's own
+/// check can find it.
+fn marked(scene: &Scene, table: Kind, row: usize) -> Lie {
+    let network = Network::default();
+    scene.run(&network).iter().for_each(|result| scene.assert_whole(result));
+    let word = |check: u8| compress(&vector(&network, check), &ERROR);
+    let at_row = (row * WIDTH, ERROR.to_vec());
+    let mut lie = Lie::from([(table, at_row.clone())]);
+    match table {
+        Kind::Z2 => drop(lie.insert(Kind::WordsYZ, (row * 8, word(2)))),
+        Kind::Z1 => {
+            let right = body(&network, Kind::WordsYZ);
+            let mut words = right.clone();
+            add(&mut words, &((ROWS as usize + row) * 8, word(2)));
+            let mut digest = Header::digest_of(&words).0.to_vec();
+            add(&mut digest, &(0, Header::digest_of(&right).0.to_vec()));
+            lie.insert(Kind::DigestYZ, (0, digest));
+            lie.insert(Kind::WordsL, (row * 8, word(4)));
+            lie.insert(Kind::OpenZ1, at_row);
+        }
+        Kind::Delta => drop(lie.insert(Kind::WordsM, (row * 8, word(4)))),
+        _ => assert_eq!(table, Kind::S),
+    }
+    lie
+}
+
+fn add(to: &mut [u8], (at, error): &(usize, Vec<u8>)) {
+    to[*at..].iter_mut().zip(error).for_each(|(byte, error)| *byte ^= error);
+}
+
+fn tells(party: u8, lie: Lie) -> Lies {
+    Lies::new(party, move |_, message| {
+        let (_, error) = lie.iter().find(|(kind, _)| is(message, **kind))?;
+        let mut body = message.body.to_vec();
+        add(&mut body, error);
+        Some(body)
+    })
+}
+
+/// P2 puts an error into z2, and takes it out of S at every guess. The checks of both tables stop
+/// it, whatever the guess; with a check at the end only, the right guess would survive.
 #[test]
 fn cancel_at_a_guess() {
     let scene = Scene::new(32, ROWS, WIDTH as u32);
     for row in 0..ROWS as usize {
         for guess in 0..ROWS as usize {
-            let network = twice(1, (Kind::Z2, row * WIDTH), (Kind::S, guess * WIDTH));
-            all_stop(&scene, &network, 1);
+            let mut lie = marked(&scene, Kind::Z2, row);
+            lie.insert(Kind::S, (guess * WIDTH, ERROR.to_vec()));
+            all_stop(&scene, &tells(1, lie), 1);
         }
     }
 }
 
-/// P2 marks one row of its share; in the printed form it would find it on the board.
+/// A server marks one row in a table of its own and stands by it; in the printed form it would find
+/// it on the board.
 #[test]
 fn marked_share() {
     let scene = Scene::new(33, ROWS, WIDTH as u32);
-    for (party, kind) in [(1, Kind::Z2), (0, Kind::Z1), (2, Kind::Delta), (1, Kind::S)] {
-        let network = Lies::new(party, move |_, message| {
-            let mut body = message.body.to_vec();
-            body.iter_mut().take(8).for_each(|byte| *byte ^= 0x55);
-            is(message, kind).then_some(body)
-        });
-        all_stop(&scene, &network, party);
+    for (party, table) in [(1, Kind::Z2), (0, Kind::Z1), (2, Kind::Delta), (1, Kind::S)] {
+        for row in 0..ROWS as usize {
+            all_stop(&scene, &tells(party, marked(&scene, table, row)), party);
+        }
     }
 }
 

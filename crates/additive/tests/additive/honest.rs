@@ -83,7 +83,7 @@ fn a_batch_is_for_its_own_epoch_and_marks_tell_what_may_have_been_read() {
     other.number += 1;
     let stopped = scene.deployment.world.run(&network, |party| {
         let (marks, registry) = (&marks[party.id.index()], &scene.registries[party.id.index()]);
-        let slots = scene.slots[..2].to_vec();
+        let slots = taken_in(scene.slots[..2].to_vec());
         let batch = BatchKeys::from_bytes(&scene.deployment.batches[party.id.index()]).unwrap();
         Box::pin(
             async move { mix(&party, batch, other, slots, registry, marks, [1; 32]).await.err() },

@@ -2,6 +2,7 @@
 //! sweep over every message of a corrupt server.
 
 mod attacks;
+mod coins;
 mod digests;
 mod guesses;
 mod honest;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ostrakon_additive::client::{OwnSeeds, Registration};
+use ostrakon_additive::client::{OwnSeeds, REGISTRATION_BYTES, Registration};
+use ostrakon_additive::three::epoch::Prints;
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
 use ostrakon_additive::three::registration::{
-    Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
+    Found, Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
 };
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{PartyId, Step};
@@ -297,7 +298,7 @@ fn what_was_found_is_of_that_use_only() {
         let key = deployment.registration_key(party.id);
         let look = |spec: &RegistrationSpec, number: u32, registration: &Registration| {
             let owner = participant(number).verifying_key();
-            Looked::at(&party, spec, &key, number, &owner, registration.clone())
+            Looked::at(&party, spec, &key, number, &owner, registration)
         };
         assert!(look(&elsewhere, 0, &list[0].0).is_none(), "signed for another occasion");
         assert!(look(&spec, 1, &list[0].0).is_none(), "under another number");
@@ -319,19 +320,20 @@ fn what_was_found_is_of_that_registration_only() {
     let deployment = Deployment::new(51);
     let (spec, owner) = (deployment.registration_spec(), participant(0).verifying_key());
     let [kept, other] = [0, 1].map(|draw: u64| deployment.register(0, draw).0);
-    let bytes = |registration: &Registration| registration.to_bytes()[..].try_into().unwrap();
+    type Bytes = [u8; REGISTRATION_BYTES];
+    let bytes =
+        |registration: &Registration| -> Bytes { registration.to_bytes().try_into().unwrap() };
+    let mut unsigned = kept.clone();
+    unsigned.signature.0[0] ^= 1;
+    let [kept_bytes, other, unsigned] = [&kept, &other, &unsigned].map(bytes);
+    let prints = Prints::new(&Secret::new([5; 32]), REGISTRATION_BYTES);
     let results = deployment.world.run(&Network::default(), |party| {
         let key = deployment.registration_key(party.id);
-        let look = |registration: &Registration| {
-            Looked::at(&party, &spec, &key, 0, &owner, registration.clone())
-        };
-        let again = |before, registration: &Registration| {
-            Looked::again(before, &party, &spec, &key, 0, &owner, &bytes(registration))
-        };
-        let mut unsigned = kept.clone();
-        unsigned.signature.0[0] ^= 1;
-        assert!(again(look(&kept), &unsigned).is_none(), "the signature is another one");
-        let submission = again(look(&other), &kept);
+        let look = |bytes| Found::of(&party, &spec, &key, 0, &owner, bytes, &prints);
+        let again =
+            |before, bytes| Looked::again(before, &party, &spec, &key, 0, &owner, bytes, &prints);
+        assert!(again(look(&kept_bytes), &unsigned).is_none(), "the signature is another one");
+        let submission = again(look(&other), &kept_bytes);
         let slots = vec![Slot { slot: 0, owner, submission }];
         Box::pin(async move { agree(&party, spec, &key, slots, &Memory::default()).await })
     });

@@ -9,7 +9,7 @@ use ostrakon_additive::client::Submission;
 use ostrakon_additive::client::{
     self, ClientSeed, OwnSeeds, Registration, RegistrationName, SlotName,
 };
-use ostrakon_additive::three::epoch::{self, Marks, Opened, Unmixed};
+use ostrakon_additive::three::epoch::{self, Marks, Opened, TakenIn, Unmixed};
 use ostrakon_additive::three::fault::Fault;
 use ostrakon_additive::three::keys::{self, BatchKeys, Chain};
 use ostrakon_additive::three::messages::{EpochSpec, Kind, RegistrationSpec};
@@ -19,7 +19,7 @@ use ostrakon_additive::three::registration::{
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Message, Party, PartyId};
-use ostrakon_testkit::{Network, Saboteur, World};
+use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
 use ostrakon_threeparty::seal::Slot;
 use ostrakon_threeparty::setup::setup_session;
 
@@ -218,13 +218,23 @@ pub fn looked_at(
     spec: &RegistrationSpec,
     key: &RegistrationKey,
     slots: Vec<Slot<Registration>>,
-) -> Vec<Slot<Box<Looked>>> {
+) -> Vec<Slot<Looked<'static>>> {
     let look = |Slot { slot, owner, submission }: Slot<Registration>| {
         let submission = submission
-            .and_then(|registration| Looked::at(party, spec, key, slot, &owner, registration));
+            .and_then(|registration| Looked::at(party, spec, key, slot, &owner, &registration));
         Slot { slot, owner, submission }
     };
     slots.into_iter().map(look).collect()
+}
+
+/// Submissions as a server has them.
+pub fn taken_in(slots: Vec<Slot<Submission>>) -> Vec<Slot<TakenIn<'static>>> {
+    let taken = |Slot { slot, owner, submission }: Slot<Submission>| Slot {
+        slot,
+        owner,
+        submission: submission.map(TakenIn::from),
+    };
+    slots.into_iter().map(taken).collect()
 }
 
 /// A recognisable row for a slot: no two are equal.
@@ -394,6 +404,7 @@ impl Scene {
         let i = party.id.index();
         let batch = BatchKeys::from_bytes(&self.deployment.batches[i]).unwrap();
         let randomness = self.deployment.world.randomness(party.id, drawn);
+        let slots = taken_in(slots);
         let mixed =
             epoch::mix(party, batch, self.spec, slots, &self.registries[i], marks, randomness);
         Ok(mixed.await?.open().await)
@@ -424,6 +435,21 @@ impl Scene {
     }
 }
 
+/// A network on which a server leaves out one kind of message.
+pub fn drops(scene: &Scene, party: u8, kind: Kind) -> Network {
+    let network = Network::default();
+    let party = PartyId(party);
+    network.corrupt(Saboteur::new(
+        party,
+        scene.deployment.world.key(party),
+        0,
+        Target::Step(kind.step()),
+        Mutation::Drop,
+        Default::default(),
+    ));
+    network
+}
+
 pub fn is(message: &Message, kind: Kind) -> bool {
     message.signed.header.tag.step == kind.step()
 }
@@ -436,3 +462,14 @@ pub fn posted(network: &Network, by: u8, kind: Kind) -> bool {
 pub fn nightly() -> bool {
     std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }
+
+/// All check words.
+pub const WORDS: [Kind; 7] = [
+    Kind::WordsFG,
+    Kind::WordsU,
+    Kind::WordsA,
+    Kind::WordsL,
+    Kind::WordsYZ,
+    Kind::WordsB,
+    Kind::WordsM,
+];

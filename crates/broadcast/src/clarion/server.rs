@@ -4,13 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_additive::client::{REGISTRATION_BYTES, Registration, Submission};
-use ostrakon_additive::three::epoch::{self, Unmixed, verify_signature};
+use ostrakon_additive::client::{
+    REGISTRATION_BYTES, Registration, SUBMISSION_OVERHEAD, Submission,
+};
+use ostrakon_additive::three::epoch::{self, Prints, TakenIn, Unmixed};
 use ostrakon_additive::three::fault;
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
-use ostrakon_additive::three::registration::{self, Looked, RegistrationKey, Unregistered};
-use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_additive::three::registration::{self, Found, Looked, RegistrationKey, Unregistered};
+use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
@@ -153,7 +155,9 @@ impl Engine for ClarionEngine {
         let (party, told) = (self.party.clone(), stored.registration);
         let registration = registration_key(&secret);
         let looked = (0..shape.rows).map(|_| OnceLock::new()).collect();
-        Ok(Box::new(ClarionBatch { party, keys, secret, registration, told, looked }))
+        let most = REGISTRATION_BYTES.max(SUBMISSION_OVERHEAD + shape.width as usize);
+        let prints = Prints::new(&secret.derive("ostrakon/v1/clarion/batch prints", &[]), most);
+        Ok(Box::new(ClarionBatch { party, keys, secret, registration, told, looked, prints }))
     }
 
     fn verify_evidence(&self, servers: &Servers, fault: &Fault) -> bool {
@@ -184,8 +188,17 @@ struct ClarionBatch {
     registration: RegistrationKey,
     /// All servers' public registration keys.
     told: [[u8; 32]; 3],
-    /// What was found of registrations as they came in, by slot.
-    looked: Vec<OnceLock<Box<Looked>>>,
+    /// What was found of what was handed in, as it came in, by slot.
+    looked: Vec<OnceLock<Seen>>,
+    /// By which it is known whether the same bytes are to be mixed.
+    prints: Prints,
+}
+
+/// What was found of what was handed in for a slot.
+struct Seen {
+    registration: Box<Found>,
+    /// The print of the submission, and what lists hold of it.
+    submission: Option<(u64, Digest)>,
 }
 
 impl Batch for ClarionBatch {
@@ -200,16 +213,18 @@ impl Batch for ClarionBatch {
         owner: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        let (registration, _) =
-            signed_submission(&self.party.roster.session, context, slot, owner, submission)?;
-        let spec = registration_spec(&self.party.roster.session, context, self.told);
-        let looked = Looked::at(&self.party, &spec, &self.registration, slot, owner, registration);
-        let looked = looked.ok_or(Rejected(
+        let session = &self.party.roster.session;
+        let (bytes, submission, listed) = signed(session, context, slot, owner, submission)?;
+        let (party, key, prints) = (&self.party, &self.registration, &self.prints);
+        let spec = registration_spec(session, context, self.told);
+        let found = Found::of(party, &spec, key, slot, owner, bytes, prints);
+        let registration = found.ok_or(Rejected(
             "the registration is not signed by the owner of this slot for these servers' keys",
         ))?;
+        let submission = prints.of(submission).map(|print| (print, listed));
         // The one that is handed in first is the one that is kept.
         if let Some(place) = self.looked.get(slot as usize) {
-            let _ = place.set(looked);
+            let _ = place.set(Seen { registration, submission });
         }
         Ok(())
     }
@@ -227,11 +242,12 @@ impl Batch for ClarionBatch {
             let session = self.party.roster.session;
             let marks = Marks(journal);
             let spec = registration_spec(&session, &context, self.told);
-            let (party, key) = (&self.party, &self.registration);
-            let look: &Look<'_> = &|before, slot, owner, bytes| {
-                Looked::again(before, party, &spec, key, slot, owner, bytes)
+            let (party, key, prints) = (&self.party, &self.registration, &self.prints);
+            let look: &Look<'_> = &|before, slot, bytes| {
+                let (slot, owner) = (slot.slot, &slot.owner);
+                Looked::again(before, party, &spec, key, slot, owner, bytes, prints)
             };
-            let (registrations, submissions) = split(&context, slots, self.looked, look);
+            let (registrations, submissions) = split(&context, &slots, self.looked, prints, look);
             let registering = registration::agree(party, spec, key, registrations, &marks);
             let registry = registering.await.map_err(|why| unregistered(why, self.party.id))?;
             let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
@@ -255,30 +271,35 @@ impl Batch for ClarionBatch {
 }
 
 /// [`Looked::again`] of a slot's registration.
-type Look<'a> = dyn Fn(Found, u32, &VerifyingKey, &[u8; REGISTRATION_BYTES]) -> Found + Sync + 'a;
+type Look<'a> = dyn for<'b> Fn(Option<Box<Found>>, &SlotState, &'b [u8; REGISTRATION_BYTES]) -> Option<Looked<'b>>
+    + Sync
+    + 'a;
 
-/// What was found of a registration, if it is genuine.
-type Found = Option<Box<Looked>>;
+/// Registrations and submissions of the same slots.
+type Split<'b> = (Vec<Slot<Looked<'b>>>, Vec<Slot<TakenIn<'b>>>);
 
-/// Registrations and submissions of the same slots, with what was found of registrations as they
-/// came in.
-fn split(
+/// Registrations and submissions of the same slots, with what was found of them as they came in.
+fn split<'b>(
     context: &EpochContext,
-    slots: Vec<SlotState>,
-    looked: Vec<OnceLock<Box<Looked>>>,
+    slots: &'b [SlotState],
+    seen: Vec<OnceLock<Seen>>,
+    prints: &Prints,
     look: &Look<'_>,
-) -> (Vec<Slot<Box<Looked>>>, Vec<Slot<Submission>>) {
-    let mut before: Vec<Found> = looked.into_iter().map(OnceLock::into_inner).collect();
-    let before: Vec<Found> =
-        slots.iter().map(|slot| before.get_mut(slot.slot as usize)?.take()).collect();
-    let of_slot = |(SlotState { slot, owner, submission }, before): (SlotState, _)| {
+) -> Split<'b> {
+    let mut seen: Vec<Option<Seen>> = seen.into_iter().map(OnceLock::into_inner).collect();
+    let seen: Vec<Option<Seen>> =
+        slots.iter().map(|slot| seen.get_mut(slot.slot as usize)?.take()).collect();
+    let of_slot = |(state, seen): (&'b SlotState, Option<Seen>)| {
+        let (found, before) = seen.map(|seen| (seen.registration, seen.submission)).unzip();
         // Its signatures were verified when it was accepted.
-        let handed_in = submission.as_deref().and_then(|body| parts(context, body).ok());
+        let handed_in = state.submission.as_deref().and_then(|body| parts(context, body).ok());
         let (registration, submission) = handed_in.unzip();
-        let looked = registration.and_then(|bytes| look(before, slot, &owner, bytes));
-        (Slot { slot, owner, submission: looked }, Slot { slot, owner, submission })
+        let looked = registration.and_then(|bytes| look(found, state, bytes));
+        let taken = submission.and_then(|bytes| TakenIn::again(before.flatten(), bytes, prints));
+        let (slot, owner) = (state.slot, state.owner);
+        (Slot { slot, owner, submission: looked }, Slot { slot, owner, submission: taken })
     };
-    slots.into_par_iter().zip(before).with_min_len(256).map(of_slot).unzip()
+    slots.par_iter().zip(seen).with_min_len(256).map(of_slot).unzip()
 }
 
 /// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
@@ -293,50 +314,38 @@ pub fn check_submission(
     owner: &VerifyingKey,
     body: &[u8],
 ) -> Result<(), Rejected> {
-    signed_submission(session, context, slot, owner, body).map(|_| ())
+    signed(session, context, slot, owner, body).map(|_| ())
 }
 
-/// A submission that is signed by its slot's owner.
-fn signed_submission(
+/// What a participant hands in: the bytes of the registration, and those of the submission.
+type HandedIn<'b> = (&'b [u8; REGISTRATION_BYTES], &'b [u8]);
+
+/// What is signed by its slot's owner, and what lists hold of the submission.
+fn signed<'b>(
     session: &SessionId,
     context: &EpochContext,
     slot: u32,
     owner: &VerifyingKey,
-    body: &[u8],
-) -> Result<HandedIn, Rejected> {
-    let (registration, submission) = decode(context, body)?;
+    body: &'b [u8],
+) -> Result<(&'b [u8; REGISTRATION_BYTES], &'b [u8], Digest), Rejected> {
+    let (registration, bytes) = parts(context, body)?;
+    let submission = Submission::from_bytes(bytes).ok_or(FORM)?;
     // The registration's own signature is for the servers' keys, which only a batch knows: it is
     // looked at when registrations are agreed on. That of the submission covers its content.
-    if submission.registration != registration.content()
-        || !verify_signature(&epoch_spec(session, context), slot, owner, &submission)
-    {
-        return Err(Rejected(
-            "the submission is not signed by the owner of this slot for this epoch",
-        ));
-    }
-    Ok((registration, submission))
+    let covered = submission.registration == Registration::from_bytes(registration).content();
+    let spec = epoch_spec(session, context);
+    let listed = covered.then(|| epoch::signed(&spec, slot, owner, &submission)).flatten();
+    let refused = "the submission is not signed by the owner of this slot for this epoch";
+    Ok((registration, bytes, listed.ok_or(Rejected(refused))?))
 }
 
-/// What a participant hands in.
-type HandedIn = (Registration, Submission);
+const FORM: Rejected = Rejected("the submission is not in the form that this room's engine uses");
 
-/// Both, one after the other ([`super::client`]).
-fn decode(context: &EpochContext, body: &[u8]) -> Result<HandedIn, Rejected> {
-    let (registration, submission) = parts(context, body)?;
-    Ok((Registration::from_bytes(registration), submission))
-}
-
-/// The bytes of the registration, and the submission.
-fn parts<'a>(
-    context: &EpochContext,
-    body: &'a [u8],
-) -> Result<(&'a [u8; REGISTRATION_BYTES], Submission), Rejected> {
-    let parts = body
-        .split_first_chunk()
-        .and_then(|(registration, rest)| Some((registration, Submission::from_bytes(rest)?)));
-    let (registration, submission) =
-        parts.ok_or(Rejected("the submission is not in the form that this room's engine uses"))?;
-    if submission.padded.len() != context.shape.width as usize {
+/// Both parts, one after the other ([`super::client`]).
+fn parts<'b>(context: &EpochContext, body: &'b [u8]) -> Result<HandedIn<'b>, Rejected> {
+    let (registration, submission) = body.split_first_chunk().ok_or(FORM)?;
+    let padded = submission.len().checked_sub(SUBMISSION_OVERHEAD).ok_or(FORM)?;
+    if padded != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }
     Ok((registration, submission))
