@@ -16,10 +16,12 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell;
 
+mod clarion;
 mod mixing;
 mod statistics;
 mod tested;
 
+use clarion::CLARION;
 use mixing::MIXING;
 use statistics::STATISTICS;
 use tested::TESTED;
@@ -189,7 +191,7 @@ pub fn run(name: &str) -> Result<()> {
 
 /// All defects that tests of single crates must find.
 fn tests() -> impl Iterator<Item = &'static Tested> {
-    TESTED.iter().chain(MIXING).chain(STATISTICS)
+    TESTED.iter().chain(MIXING).chain(CLARION).chain(STATISTICS)
 }
 
 /// Plants defects that tests of single crates must find.
