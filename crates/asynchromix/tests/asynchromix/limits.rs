@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ostrakon_agreement::dag;
-use ostrakon_asynchromix::Key;
 use ostrakon_asynchromix::board::{Entry, Outcome, SignedEntry};
 use ostrakon_asynchromix::message::{Message, Request, ToClient, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::Event;
-use ostrakon_asynchromix::word::Word;
+use ostrakon_asynchromix::word::{MAX_ASSIGNED, Word};
+use ostrakon_asynchromix::{Key, Shape};
+use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, SigningKey};
 
 use crate::world::{End, Role, SHAPE, World, id, submission};
@@ -52,6 +53,24 @@ fn more_requests_than_places() {
     }
     world.all_said();
     assert_eq!(world.messages(), ["a", "b", "c", "d", "e", "f"]);
+}
+
+/// More people than one word of the ledger holds ask one home at a time: all that it has room for
+/// have places, and it goes on saying words.
+#[test]
+fn more_requests_than_a_word_holds() {
+    let shape = Shape { rows: 512, payload: 4, ..SHAPE };
+    let mut world = World::with(4, 56, shape, 64);
+    world.stock(1);
+    let quota = world.room.quota();
+    assert!(quota > MAX_ASSIGNED + 10, "{quota} places are given out in one word");
+    for i in 0..quota {
+        let key = SigningKey::from_seed(&digest("many ask", &i.to_le_bytes()).0);
+        ask(&mut world, &key, 0);
+    }
+    world.pass(8);
+    let state = world.services[2].as_ref().unwrap().state();
+    assert_eq!(state.epochs[&0].of_home(id(0)), quota);
 }
 
 /// Keys that have a place elsewhere take none of this home's: asking is free, places are not.
