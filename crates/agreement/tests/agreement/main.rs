@@ -5,6 +5,7 @@ mod costs;
 mod keys;
 mod lost;
 mod real;
+mod sabotage;
 mod schedules;
 mod world;
 

@@ -28,6 +28,8 @@ pub enum Role {
     Spoils,
     /// Sends every message to some only.
     Withholds,
+    /// Sends what [`World::sabotage`] makes of its messages.
+    Sabotaged,
 }
 
 /// What the application has from the ledger, kept on its own disk.
@@ -62,6 +64,9 @@ pub struct Machine {
     hears: Vec<[bool; 2]>,
 }
 
+/// What leaves in place of a message.
+pub type Sabotage = Box<dyn FnMut(&Arc<[u8]>) -> Vec<Arc<[u8]>>>;
+
 pub struct World {
     pub params: Params,
     pub machines: Vec<Machine>,
@@ -76,6 +81,7 @@ pub struct World {
     pub sent: BTreeMap<&'static str, usize>,
     /// Whether a step may be cut short by a crash, once in so many times; 0 for never.
     pub crash_once_in: usize,
+    pub sabotage: Option<Sabotage>,
     /// Whose application never tells its state, so that it signs no checkpoint.
     pub slow_app: Option<usize>,
     /// Records of what every application had after each commit.
@@ -123,6 +129,7 @@ impl World {
             proposed: Vec::new(),
             faults: Vec::new(),
             sent: BTreeMap::new(),
+            sabotage: None,
             slow_app: None,
             crash_once_in: 0,
             commits: BTreeMap::new(),
@@ -196,6 +203,9 @@ impl World {
                 }
                 self.faults.push(fault);
             }
+        }
+        // Who is sabotaged has an application, too: without one it signs no checkpoint.
+        if honest || self.machines[i].role == Role::Sabotaged {
             for output in step.outputs {
                 self.output(of, output);
             }
@@ -209,6 +219,10 @@ impl World {
         match role {
             Role::Twins if !self.machines[from.index()].hears[to.index()][twin] => {}
             Role::Withholds if self.draw.once_in(3) => {}
+            Role::Sabotaged => {
+                let sent = self.sabotage.as_mut().map_or(vec![], |sabotage| sabotage(&bytes));
+                self.pool.extend(sent.into_iter().map(|bytes| (from, to, bytes)));
+            }
             Role::Spoils if self.draw.once_in(3) => {
                 if let Some(bytes) = self.spoil(&bytes) {
                     self.pool.push((from, to, bytes));
