@@ -131,12 +131,16 @@ impl Inside {
         // Both lives are taken for the server that they were before they part.
         let runs = |(server, _): &(Server, Disk)| server.service().is_some_and(Service::runs);
         let parted = self.lives.iter().all(runs);
+        let takes_part = runs(&self.lives[life]);
         for (to, bytes) in effects.sends {
             let key = self.world.keys[to.index()];
             match self.will {
                 Will::Equivocates => {
                     let others = to.index() + usize::from(to.index() > self.world.me);
-                    if !parted || others % 2 == life {
+                    // A life that takes part first waits for the other one: that would learn of its
+                    // votes, and so that its own disk is old.
+                    let speaks = if parted { others % 2 == life } else { !takes_part };
+                    if speaks {
                         self.contradicted.fetch_add(usize::from(parted && life == 1), Relaxed);
                         self.links.send(&key, bytes);
                     }

@@ -1,6 +1,7 @@
 //! Servers on threads of their own, so that one can be frozen with its sockets open.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -40,7 +41,7 @@ pub struct World {
     pub addresses: Vec<String>,
     pub servers: Vec<Option<Server>>,
     /// Whom devices wait for in vain, beside the others.
-    pub frozen: Cell<Option<usize>>,
+    pub frozen: RefCell<BTreeSet<usize>>,
     /// Who says what of whom.
     pub faults: Arc<Mutex<Vec<Noted>>>,
 }
@@ -71,7 +72,7 @@ impl World {
             directory: tempfile::tempdir().unwrap(),
             addresses: addresses.collect(),
             servers: (0..n).map(|_| None).collect(),
-            frozen: Cell::new(None),
+            frozen: RefCell::default(),
             faults: Arc::default(),
         };
         (0..n).for_each(|i| world.start(i, false));
@@ -122,6 +123,11 @@ impl World {
         self.servers[i] = Some(Server { control, visits, thread: Some(thread) });
     }
 
+    /// How many of its servers may be corrupt.
+    pub fn corrupt(&self) -> usize {
+        self.room.trust().corrupt()
+    }
+
     /// Ends a server at once; what it has not written is gone.
     pub fn kill(&mut self, i: usize) {
         drop(self.servers[i].take());
@@ -130,7 +136,7 @@ impl World {
     /// Freezes a server until what is returned is dropped.
     pub fn freeze(&self, i: usize) -> Sender<()> {
         let (thaw, frozen) = channel();
-        self.frozen.set(Some(i));
+        self.frozen.borrow_mut().insert(i);
         self.servers[i].as_ref().unwrap().control.send(Control::Freeze(frozen)).unwrap();
         thaw
     }
@@ -188,7 +194,7 @@ impl Devices {
             visitor.tick();
             for (i, server) in world.servers.iter().enumerate() {
                 let Some(server) = server else { continue };
-                if world.frozen.get() == Some(i) {
+                if world.frozen.borrow().contains(&i) {
                     continue;
                 }
                 drop(visitor.kept());
