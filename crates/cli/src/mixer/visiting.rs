@@ -28,6 +28,8 @@ const TICK: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(400);
 /// How long an answer may take.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
+/// How long the room's description may take: whoever waits for it sees nothing yet.
+const DESCRIPTION_TIME: Duration = Duration::from_secs(8);
 /// The longest description that is read: a list of many keys.
 const DESCRIPTION_BYTES: usize = 8 << 20;
 
@@ -97,28 +99,29 @@ impl State {
     }
 }
 
-/// The description that the link names, from its server, or from the disk if that is away.
+/// The description that the link names: from the disk, or from the link's server. The digest in the
+/// link says which one is right, so a server that is asked for what is known could only be waited
+/// for.
 async fn describe(link: &Link, known: Option<Description>) -> Result<(Description, Room)> {
+    if let Some(known) = known
+        && let Ok(room) = known.room()
+        && room.digest() == link.room
+    {
+        return Ok((known, room));
+    }
     let read = async {
         let url = format!("{}/api/v1/mix", link.origin);
-        let request = http_client()?.get(url).timeout(ANSWER_TIME);
+        let request = http_client()?.get(url).timeout(DESCRIPTION_TIME);
         let bytes = limited(request, DESCRIPTION_BYTES).await?;
         let description: Description = serde_json::from_slice(&bytes)?;
         anyhow::Ok(description)
     };
-    let (description, away) = match (read.await, known) {
-        (Ok(description), _) => (description, None),
-        (Err(error), Some(known)) => (known, Some(error)),
-        (Err(error), None) => {
-            return Err(failure::unreachable(format!(
-                "{} does not show its room ({error:#}); every server of the room has a link of its own: try another one's",
-                link.origin
-            )));
-        }
-    };
-    if let Some(error) = away {
-        eprintln!("{} does not answer ({error:#}); the others are asked", link.origin);
-    }
+    let description = read.await.map_err(|error| {
+        failure::unreachable(format!(
+            "{} does not show its room ({error:#}); every server of the room has a link of its own: try another one's",
+            link.origin
+        ))
+    })?;
     let room = description.room().map_err(|error| failure::unproven(error.to_string()))?;
     if room.digest() != link.room {
         return Err(failure::unproven(
@@ -283,4 +286,42 @@ async fn visit(
     }
     drop(tell.send(Ok(Shown::Changed)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_asynchromix::{Card, Shape};
+    use ostrakon_crypto::{Digest, SigningKey};
+
+    use super::*;
+
+    /// The link's server may be stopped with its sockets open: what is known is not asked for.
+    #[tokio::test]
+    async fn a_known_room_is_not_asked_for() {
+        let card = |i: u8| {
+            let key = SigningKey::from_seed(&[i; 32]);
+            Card::sign(
+                &format!("s{i}"),
+                &format!("http://s{i}.test"),
+                &format!("s{i}.test:7"),
+                &key,
+            )
+        };
+        let mut known = Description {
+            name: "Agora".into(),
+            nonce: Digest([7; 32]),
+            corrupt: 1,
+            servers: (0..4).map(card).collect(),
+            shape: Shape { rows: 16, payload: 40, minimum: 3, ticks: 9 },
+            admitted: None,
+        };
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = format!("http://{}", silent.local_addr().unwrap());
+        let link = Link { origin, room: known.room().unwrap().digest(), seed: None };
+        let at_once = |known| tokio::time::timeout(Duration::ZERO, describe(&link, Some(known)));
+        let (_, room) = at_once(known.clone()).await.expect("nobody is waited for").unwrap();
+        assert_eq!(room.digest(), link.room);
+        known.name = "another".into();
+        assert!(at_once(known).await.is_err(), "another room is not taken for it");
+    }
 }
