@@ -8,6 +8,7 @@
 
 mod decoding;
 pub mod parts;
+mod powermix;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -5,7 +5,7 @@
 //! are cores work at a time, each on a batch of its own. So a rate is that of all servers on all
 //! cores. Links, the ledger and disks are left out: what they add is in the epoch's phases.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,15 +17,14 @@ use ostrakon_party::PartyId;
 use ostrakon_robust::machine::Step;
 use ostrakon_robust::message::HEADER;
 use ostrakon_robust::offline::recipes::{Bits, Powers, Randoms, Triples};
-use ostrakon_robust::offline::{Batch, Event, Recipe, Record, Shuffle, Subject};
+use ostrakon_robust::offline::{Batch, Checked, Event, Recipe, Record, Shuffle, Subject};
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::{Program, clos};
 use ostrakon_robust::{Committee, Tape, cost};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::decoding;
-use super::{Units, products};
+use super::{Units, decoding, powermix, products};
 use crate::limit::time;
 use crate::measurement::median;
 use crate::party::secret;
@@ -42,6 +41,8 @@ pub struct Wanted {
     pub values: usize,
     /// How much larger batches are than the least that is worth measuring.
     pub scale: usize,
+    /// Messages of a PowerMix among the smallest of the committees that prepare.
+    pub mixes: Vec<usize>,
     /// How often; medians are reported.
     pub runs: u32,
 }
@@ -51,7 +52,8 @@ impl Wanted {
     #[must_use]
     pub fn usual(runs: u32) -> Wanted {
         let decoding = vec![4, 7, 10, 31, 100, 301, 1000];
-        Wanted { servers: vec![4, 7, 10], decoding, values: 1 << 15, scale: 128, runs }
+        let (servers, mixes) = (vec![4, 7, 10], vec![256, 512]);
+        Wanted { servers, decoding, values: 1 << 15, scale: 128, mixes, runs }
     }
 }
 
@@ -130,6 +132,12 @@ pub fn run(wanted: &Wanted, tell: impl Fn(&str)) -> Result<Vec<Part>> {
         let shuffle = Shuffle::new(&committee, rows, decoding::WIDTH, clos::radices(rows), dealers);
         let shuffle = shuffle.context("a shuffle of a power of two")?;
         parts.push(bench.measure("rows of matrices", rows, &shuffle)?);
+        if wanted.servers.first() == Some(&servers) {
+            for &rows in &wanted.mixes {
+                tell(&format!("PowerMix of {rows} messages"));
+                parts.extend(powermix::measure(&committee, rows, wanted.runs, &units)?);
+            }
+        }
     }
     for &servers in &wanted.decoding {
         tell(&format!("decoding among {servers} servers"));
@@ -160,8 +168,10 @@ impl Bench<'_> {
             let seconds = time(|| {
                 let batch = |core: usize| {
                     let begun = processor::seconds_of_thread();
-                    let sent = prepare(self.committee, recipe, &Secret::new(seed), core as u64)?;
-                    Ok((sent, processor::seconds_of_thread() - begun))
+                    let seed = Secret::new(seed);
+                    let prepared = prepare(self.committee, recipe, &seed, core as u64)?;
+                    black_box(&prepared.stock);
+                    Ok((prepared.elements, processor::seconds_of_thread() - begun))
                 };
                 all = (0..cores).into_par_iter().map(batch).collect::<Vec<Result<_>>>();
             });
@@ -198,17 +208,29 @@ impl Bench<'_> {
     }
 }
 
-/// Messages and records on their way, and how many members have the stock.
-#[derive(Default)]
-struct Queue {
+/// A batch that is ready at all members.
+pub(super) struct Prepared<T> {
+    /// By position.
+    pub stock: Vec<Checked<T>>,
+    /// Elements that all members sent.
+    pub elements: usize,
+}
+
+/// Messages and records on their way, and the stock of members that have it.
+struct Queue<T> {
     messages: VecDeque<(PartyId, PartyId, Vec<u8>)>,
     ledger: VecDeque<(PartyId, Record)>,
-    ready: usize,
+    ready: BTreeMap<PartyId, Checked<T>>,
     elements: usize,
 }
 
-impl Queue {
-    fn post<T>(&mut self, from: PartyId, step: Step<Event<T>>) -> Result<()> {
+impl<T> Queue<T> {
+    fn new() -> Self {
+        let (messages, ledger) = (VecDeque::new(), VecDeque::new());
+        Self { messages, ledger, ready: BTreeMap::new(), elements: 0 }
+    }
+
+    fn post(&mut self, from: PartyId, step: Step<Event<T>>) -> Result<()> {
         for (to, bytes) in step.sends {
             self.elements += (bytes.len() - HEADER) / size_of::<Fp>();
             self.messages.push_back((from, to, bytes));
@@ -216,10 +238,7 @@ impl Queue {
         for event in step.outputs {
             match event {
                 Event::Propose(record) => self.ledger.push_back((from, record)),
-                Event::Ready(stock) => {
-                    black_box(stock.stock());
-                    self.ready += 1;
-                }
+                Event::Ready(stock) => drop(self.ready.insert(from, stock)),
                 Event::Burned | Event::Judged(_) => {
                     anyhow::bail!("a batch of honest servers fails")
                 }
@@ -229,13 +248,13 @@ impl Queue {
     }
 }
 
-/// Prepares one batch, all members in turn; how many elements they sent.
-fn prepare<R: Recipe>(
+/// Prepares one batch, all members in turn.
+pub(super) fn prepare<R: Recipe>(
     committee: &Arc<Committee>,
     recipe: &R,
     seed: &Secret,
     number: u64,
-) -> Result<usize> {
+) -> Result<Prepared<<R::Program as Program>::Output>> {
     let members = committee.members();
     let key = |party: &PartyId| Arc::new(SigningKey::from_seed(&[party.0 + 1; 32]));
     let keys: Vec<_> = members.iter().map(key).collect();
@@ -246,7 +265,7 @@ fn prepare<R: Recipe>(
         keys: keys.iter().map(|key| key.verifying_key()).collect(),
     };
     let mut checks = Tape::new(&seed.derive("ostrakon/v1/bench/checks", &[&number.to_le_bytes()]));
-    let mut queue = Queue::default();
+    let mut queue = Queue::new();
     let mut parts = Vec::new();
     for (me, (&party, key)) in members.iter().zip(keys).enumerate() {
         let label = [&[party.0][..], &number.to_le_bytes()];
@@ -267,8 +286,8 @@ fn prepare<R: Recipe>(
             break;
         }
     }
-    ensure!(queue.ready == members.len(), "a batch of honest servers is not ready");
-    Ok(queue.elements)
+    ensure!(queue.ready.len() == members.len(), "a batch of honest servers is not ready");
+    Ok(Prepared { stock: queue.ready.into_values().collect(), elements: queue.elements })
 }
 
 /// The parts as a table for people.
@@ -302,14 +321,15 @@ mod tests {
 
     #[test]
     fn every_part_is_measured() {
-        let wanted =
-            Wanted { servers: vec![4], decoding: vec![4, 40], values: 200, scale: 1, runs: 1 };
+        let (servers, decoding, mixes) = (vec![4], vec![4, 40], vec![8]);
+        let wanted = Wanted { servers, decoding, values: 200, scale: 1, mixes, runs: 1 };
         let parts = run(&wanted, |_| ()).unwrap();
         let names: Vec<&str> = parts.iter().map(|part| part.part).collect();
         let prepared =
             ["random values", "triples", "random bits", "powers", "rows of matrices"].to_vec();
+        let mixed = ["PowerMix, stock", "PowerMix"].to_vec();
         let decoded = ["decoding", "decoding, t are wrong"].repeat(2);
-        assert_eq!(names, [prepared, decoded].concat());
+        assert_eq!(names, [prepared, mixed, decoded].concat());
         for part in &parts {
             assert!(part.seconds > 0.0 && part.limit_seconds > 0.0, "{part:?}");
             assert!((part.per_second * part.seconds / part.count as f64 - 1.0).abs() < 1e-9);
