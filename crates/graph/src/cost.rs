@@ -11,9 +11,11 @@
 //! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
 //! | hops | `9·8·N` per list and hop | 1 + 7 a hop |
 //! | zero tests of n values | `3·8·n` products, `3·8·n` opened | 8 + 2·log₁₆ n |
+//! | hops by scatter and gather with P processors | [`minima`] | 2·(N/P + log₂ P) a hop, and 40 |
 
 use ostrakon_field::ELEMENT_BYTES;
 
+use crate::graphsc::Blocks;
 use crate::output::top::DECIDED;
 use crate::params::CHECK_WORDS;
 use crate::program::number_bits;
@@ -107,22 +109,34 @@ pub fn preparation(spec: &JobSpec) -> Cost {
 
 /// Sealing, coin, order check and differences, if every upload has reached all servers.
 pub fn link(spec: &JobSpec) -> Cost {
+    link_alone(spec) + differences(spec)
+}
+
+/// As [`link`], for a program whose uses begin alone: no differences are opened.
+pub fn link_alone(spec: &JobSpec) -> Cost {
     let places = spec.lists.len() as u64 + u64::from(spec.querier.is_some());
     let sealing = broadcast(96 * places) + DIRECTED_LINKS * DIGEST;
     let coin = broadcast(DIGEST) + broadcast(64);
     let lists = (0..spec.lists.len()).map(|list| {
         let rows = spec.rows(list) as u64;
         let check = vouched(2 * 3, rows * u64::from(CHECK_WORDS) * ELEMENT);
-        check + vouched(1, ELEMENT) + vouched(3 * u64::from(spec.hops), rows * ELEMENT)
+        check + vouched(1, ELEMENT)
     });
     Cost { table: 0, constant: sealing + coin } + lists.sum()
 }
 
+/// Rounds of linking for such a program.
+pub const LINK_ALONE_ROUNDS: u32 = LINK_ROUNDS - 1;
+
+/// The differences of all hops, or the tables of all their shuffles.
+fn differences(spec: &JobSpec) -> Cost {
+    let list = |list| vouched(3 * u64::from(spec.hops), spec.rows(list) as u64 * ELEMENT);
+    (0..spec.lists.len()).map(list).sum()
+}
+
 /// All hops.
 pub fn hops(spec: &JobSpec) -> Cost {
-    let list = |list| vouched(3 * u64::from(spec.hops), spec.rows(list) as u64 * ELEMENT);
-    let lists: Cost = (0..spec.lists.len()).map(list).sum();
-    votes() + lists
+    votes() + differences(spec)
 }
 
 /// A vote on a table.
@@ -200,8 +214,33 @@ pub fn top(vertices: usize, bits: usize) -> Cost {
         + opening(2 * vertices)
 }
 
-/// Rounds of [`zero_tests`]: the products; commitments to coins and the first coin; two a level;
-/// the last level and its opening; the opening of the results.
+/// Rounds of [`zero_tests`]: the products, their verification, the opening of the results.
 pub fn zero_test_rounds(values: usize) -> u32 {
-    1 + BROADCAST_ROUNDS + 1 + 2 * levels(values) as u32 + 3 + 1
+    1 + verification_rounds(values) + 1
+}
+
+/// Rounds of verifying so many products: commitments to coins and the first coin; two a level; the
+/// last level and its opening. Nothing where nothing is multiplied.
+fn verification_rounds(products: usize) -> u32 {
+    if products == 0 { 0 } else { BROADCAST_ROUNDS + 1 + 2 * levels(products) as u32 + 3 }
+}
+
+/// Scatter and gather with so many processors, the opening of the distances included: bytes, and
+/// rounds. Each of a hop's three uses takes an opening and three rounds more.
+pub fn minima(spec: &JobSpec, processors: u32) -> (Cost, u32) {
+    let (lists, vertices) = (spec.lists.len(), spec.vertices as usize);
+    let rows: usize = (0..lists).map(|list| spec.rows(list)).sum();
+    let (blocks, lanes) = (Blocks::new(rows, processors as usize), spec.hops as usize + 1);
+    let verified = |products: usize, rounds: u32| {
+        let cost = if products == 0 { Cost::default() } else { batch(products, &[]) };
+        (cost, rounds + verification_rounds(products))
+    };
+    let scatter = verified(blocks.products(), blocks.rounds());
+    let gather = verified(rows + lanes * blocks.products(), 1 + blocks.rounds());
+    let least = verified((lists - 1) * vertices * lanes, lists as u32 - 1);
+    let tables = (0..lists).map(|list| vouched(2 * 3, spec.rows(list) as u64 * ELEMENT));
+    let hop = tables.sum::<Cost>() + scatter.0 + gather.0 + least.0;
+    let rounds = 3 * (1 + 3) + scatter.1 + gather.1 + least.1;
+    let all = (0..spec.hops).map(|_| hop).sum::<Cost>();
+    (all + opening(vertices), spec.hops * rounds + 1)
 }

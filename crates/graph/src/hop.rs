@@ -75,6 +75,11 @@ impl Route {
         self.maps[0].len()
     }
 
+    /// From what a shuffle made, forward, to the order that its map leads to.
+    pub fn sort(&self, table: &[u8], k: usize) -> Vec<u8> {
+        permuted(table, ELEMENT_BYTES, &self.maps[k])
+    }
+
     /// From the vertices' values to the table that is shuffled first.
     pub fn enter<F: WordField>(&self, values: &[u8]) -> Vec<u8> {
         let mut table = differences::<F>(values, self.backward);

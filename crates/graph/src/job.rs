@@ -377,8 +377,9 @@ impl<P: VertexProgram> Linked<P> {
     ) -> Result<Computed<P>, Stop> {
         let instance = self.spec().name().instance(Phase::Query);
         let run = Run { party: party.clone(), instance };
-        let hops = 1..self.spec().hops;
-        if hops.into_iter().any(|hop| self.program().begins(hop) != Begin::GoesOn) {
+        let mut hops = 1..self.spec().hops;
+        let alone = self.program().begins(0) == Begin::EachUse;
+        if alone || hops.any(|hop| self.program().begins(hop) != Begin::GoesOn) {
             return Err(Stop::Check("a program whose hops begin anew"));
         }
         let task = self.walk(&run, journal);

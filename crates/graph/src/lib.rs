@@ -8,8 +8,8 @@
 //! * **Guarantee**: correctness or abort; privacy in either case. Sizes are public, structure is
 //!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
 //!   are shown, and the job stops.
-//! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners;
-//!   minima; noise that hides a whole owner.
+//! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners; noise
+//!   that hides a whole owner.
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
@@ -19,7 +19,8 @@
 //! `server` only what owners and readers compute is built.
 //!
 //! After Ruffle (Shriram A, Koti, Kukkala, Patra, Gopal, Sangal, PoPETs 2023(3)) for the shuffles,
-//! and Graphiti (Koti, Kukkala, Patra, Gopal, CCS 2024) for hops of three shuffles.
+//! and Graphiti (Koti, Kukkala, Patra, Gopal, CCS 2024) for hops of three shuffles; Ruffle's own
+//! way, scatter and gather with several processors, is [`graphsc`].
 
 pub mod asked;
 #[cfg(feature = "server")]
@@ -29,6 +30,8 @@ pub mod components;
 #[cfg(feature = "server")]
 pub mod cost;
 pub mod edges;
+#[cfg(feature = "server")]
+pub mod graphsc;
 #[cfg(feature = "server")]
 pub mod hop;
 #[cfg(feature = "server")]

@@ -67,6 +67,9 @@ pub enum Begin {
     Masked,
     /// Values that everybody knows ([`crate::components`]).
     Public,
+    /// Every use of the hop begins with an opening under its own masks, since what stands between
+    /// uses is not linear either ([`crate::graphsc`]). A program has such hops only.
+    EachUse,
 }
 
 /// Which vertices can be reached: breadth-first search from known vertices, or from those of a

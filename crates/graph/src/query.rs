@@ -29,6 +29,9 @@ use crate::watch::{Stage, Watch};
 /// Added to a use's number in the tag of its difference's opening: the order check has lower ones.
 const DIFFERENCES: u32 = 1 << 31;
 
+/// Added to a use's number in the tag of the opening with which it begins alone.
+const ALONE: u32 = 1 << 31;
+
 /// What a job has once its lists are known and checked.
 pub(crate) struct Link<P: VertexProgram> {
     pub job: Job<P>,
@@ -179,6 +182,11 @@ impl<P: VertexProgram> Link<P> {
         let ways: Vec<Ways> = lists
             .filter_map(|(list, maps)| Some(Ways::new(self.spec(), list, maps.as_ref()?)))
             .collect();
+        // The input masks of uses that begin alone hide values: nothing else is opened under them.
+        if self.job.program().begins(0) == Begin::EachUse {
+            let (differences, masks) = (BTreeMap::new(), [Vec::new(), Vec::new()]);
+            return Ok(Linked { link: self, ways, differences, masks });
+        }
         let [a, b] = Pair::of_party(run.me());
         let (mut of_a, states_a) = self.walk_masks(&ways, a);
         let (mut of_b, states_b) = self.walk_masks(&ways, b);
@@ -304,6 +312,44 @@ impl<P: VertexProgram> Linked<P> {
         let shuffled = shuffler.apply::<P::F>(uses).await?;
         states[1..].iter_mut().zip(shuffled).for_each(|(state, table)| *state = table.to_vec());
         Ok(())
+    }
+
+    /// One step of a hop whose uses begin alone ([`Begin::EachUse`]): opens each list's values
+    /// under the use's input masks, shuffles them, and sorts what comes out.
+    pub(crate) async fn shuffle_alone(
+        &self,
+        run: &Run,
+        journal: &dyn Journal,
+        (hop, step): (u32, usize),
+        values: &[Rss<P::F>],
+    ) -> Result<Vec<Rss<P::F>>, Stop> {
+        let (spec, seeds, pairs) = (self.spec(), self.seeds(), Pair::of_party(run.me()));
+        let of = |way: &Ways| spec.hop_use(way.list, hop, step);
+        let sequence = |way: &Ways| spec.sequence(way.list, hop, step);
+        let masked = self.ways.iter().zip(values).map(|(way, values)| {
+            let mut shares = values.tables();
+            for pair in pairs {
+                let share = shares[pair.index()].take().expect("an own pair's share");
+                let less = less_input::<P::F>(seeds, &of(way), pair, share.into());
+                shares[pair.index()] = Some(less.into());
+            }
+            (ALONE | sequence(way), shares)
+        });
+        let opened = open::<P::F>(run, masked.collect()).await?;
+        let apply =
+            |(way, beta): (&Ways, Vec<u8>)| Applied { of: of(way), sequence: sequence(way), beta };
+        let uses = self.ways.iter().zip(opened).map(apply).collect();
+        let (job, factors) = (spec.number, &self.link.factors);
+        let shuffler = Shuffler { run, job, seeds, factors, journal };
+        let shuffled = shuffler.apply::<P::F>(uses).await?;
+        let sorted = self.ways.iter().zip(shuffled).map(|(way, table)| {
+            let sort =
+                |table: &[u8]| -> Vec<P::F> { elements(&way.at(hop).sort(table, step)).collect() };
+            let prepared = &self.link.prepared[&of(way).id];
+            let masks = pairs.map(|pair| sort(&prepared.share::<P::F>(seeds, pair)));
+            Masked { beta: sort(&table), masks }.into_rss(run.me())
+        });
+        Ok(sorted.collect())
     }
 
     pub(crate) async fn hop(

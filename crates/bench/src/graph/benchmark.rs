@@ -32,6 +32,8 @@ pub struct Options {
     pub runs: u32,
     /// How long a message takes from one server to another.
     pub latency: Duration,
+    /// With how many processors distances are also found by scatter and gather.
+    pub processors: Option<u32>,
 }
 
 /// A phase, measured.
@@ -39,6 +41,8 @@ pub struct Options {
 pub struct Measured {
     /// Which.
     pub phase: &'static str,
+    /// Processors of scatter and gather; none where hops are linear.
+    pub processors: Option<u32>,
     /// Rows of the list: vertices and edges.
     pub rows: u32,
     /// Hops.
@@ -84,27 +88,36 @@ pub fn run(
     program: &Program,
     mut tell: impl FnMut(&str),
 ) -> Result<Vec<Measured>> {
-    let Options { vertices, edges, hops, runs, latency } = options;
+    let Options { vertices, edges, hops, runs, latency, processors } = options;
     let mut servers = Servers::start(program, latency)?;
     let edges = random_edges(vertices, edges)?;
     let expected = distances(vertices, &edges, hops);
     let spec = spec(vertices, edges.len(), hops);
     let mut limits = GraphLimits::new(&spec);
-    let mut outcomes: Vec<Outcome> = Vec::new();
-    for run in 0..runs {
-        let analysis = Analysis::Distances(vec![0]);
-        let lists = [edges.clone()];
-        let about = |what: &str| tell(&format!("run {} of {runs}: {what}", run + 1));
-        let outcome = servers.analyse(&analysis, (vertices, hops), &lists, about)?;
-        ensure!(outcome.values == expected, "the distances are wrong");
-        outcomes.push(Outcome { values: Vec::new(), ..outcome });
-        limits.sample()?;
+    let ways = [None].into_iter().chain(processors.map(Some));
+    let mut all = Vec::new();
+    for way in ways {
+        let analysis = match way {
+            None => Analysis::Distances(vec![0]),
+            Some(processors) => Analysis::Minima { from: vec![0], processors },
+        };
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        for run in 0..runs {
+            let lists = [edges.clone()];
+            let about = |what: &str| tell(&format!("run {} of {runs}: {what}", run + 1));
+            let outcome = servers.analyse(&analysis, (vertices, hops), &lists, about)?;
+            ensure!(outcome.values == expected, "the distances are wrong");
+            outcomes.push(Outcome { values: Vec::new(), ..outcome });
+            limits.sample()?;
+        }
+        let of = |phase: usize| -> Vec<Phase> {
+            outcomes.iter().map(|run| run.phases[phase].clone()).collect()
+        };
+        for phase in 0..outcomes[0].phases.len() {
+            all.push(measured((&options, way), &spec, &limits, &of(phase))?);
+        }
     }
-    let phases = 0..outcomes[0].phases.len();
-    let of = |phase: usize| -> Vec<Phase> {
-        outcomes.iter().map(|run| run.phases[phase].clone()).collect()
-    };
-    phases.map(|phase| measured(&options, &spec, &limits, &of(phase))).collect()
+    Ok(all)
 }
 
 /// The descriptor, as far as costs depend on it.
@@ -128,13 +141,13 @@ fn spec(vertices: u32, edges: usize, hops: u32) -> JobSpec {
 
 /// One phase, in all runs.
 fn measured(
-    options: &Options,
+    (options, processors): (&Options, Option<u32>),
     spec: &JobSpec,
     limits: &GraphLimits,
     runs: &[Phase],
 ) -> Result<Measured> {
     let phase = runs[0].phase;
-    let formula = formula(phase, spec, limits);
+    let formula = formula((phase, processors), spec, limits);
     for Phase { spent, .. } in runs {
         let tables: u64 = spent.iter().map(|of| of.tables).sum();
         let rest: u64 = spent.iter().map(|of| of.rest).sum();
@@ -153,6 +166,7 @@ fn measured(
     };
     Ok(Measured {
         phase,
+        processors,
         rows: spec.rows(0) as u32,
         hops: spec.hops,
         latency_ms: u64::try_from(options.latency.as_millis())?,
@@ -169,21 +183,34 @@ fn measured(
     })
 }
 
-fn formula(phase: &str, spec: &JobSpec, limits: &GraphLimits) -> Formula {
+fn formula(
+    (phase, processors): (&str, Option<u32>),
+    spec: &JobSpec,
+    limits: &GraphLimits,
+) -> Formula {
     let slices = spec.hop_slices().len() as u32;
     let values = spec.vertices as usize * spec.hops as usize;
-    match phase {
-        "before input" => Formula {
+    match (phase, processors) {
+        ("before input", _) => Formula {
             cost: cost::preparation(spec),
             rounds: 2 + (1 + slices) * cost::SLICE_ROUNDS,
             parts: limits.parts(Work::graph_preparation, Work::graph_preparation),
         },
-        "after structure" => Formula {
+        ("after structure", Some(_)) => Formula {
+            cost: cost::link_alone(spec),
+            rounds: cost::LINK_ALONE_ROUNDS,
+            parts: limits.parts(Work::graph_check, |_| Parts::new()),
+        },
+        ("query", Some(processors)) => {
+            let (cost, rounds) = cost::minima(spec, processors);
+            Formula { cost, rounds, parts: Parts::new() }
+        }
+        ("after structure", None) => Formula {
             cost: cost::link(spec),
             rounds: cost::LINK_ROUNDS,
             parts: limits.parts(Work::graph_check, Work::graph_difference),
         },
-        "query" => Formula {
+        ("query", None) => Formula {
             cost: cost::hops(spec) + cost::zero_tests(values),
             rounds: cost::hop_rounds(spec) + cost::zero_test_rounds(values),
             parts: limits.parts(|_| Parts::new(), Work::graph_hop),
@@ -248,8 +275,17 @@ fn distances(vertices: u32, edges: &[Edge], hops: u32) -> Vec<Option<u64>> {
 /// The phases as a table for people.
 pub fn table(phases: &[Measured]) -> String {
     let mut text = format!(
-        "{:<16} {:>9} {:>5} {:>9} {:>9} {:>6} {:>7} {:>14} {:>9}\n",
-        "phase", "rows", "hops", "seconds", "limit", "ratio", "rounds", "bytes", "peak MiB"
+        "{:<16} {:>10} {:>9} {:>5} {:>9} {:>9} {:>6} {:>7} {:>14} {:>9}\n",
+        "phase",
+        "processors",
+        "rows",
+        "hops",
+        "seconds",
+        "limit",
+        "ratio",
+        "rounds",
+        "bytes",
+        "peak MiB"
     );
     for of in phases {
         let peak = of.peak_rss.iter().max().copied().unwrap_or(0) >> 20;
@@ -260,8 +296,9 @@ pub fn table(phases: &[Measured]) -> String {
         };
         writeln!(
             text,
-            "{:<16} {:>9} {:>5} {:>9.3} {:>9.3} {:>6} {:>7} {:>14} {:>9}",
+            "{:<16} {:>10} {:>9} {:>5} {:>9.3} {:>9.3} {:>6} {:>7} {:>14} {:>9}",
             of.phase,
+            of.processors.map_or(String::new(), |processors| processors.to_string()),
             of.rows,
             of.hops,
             of.seconds,

@@ -10,9 +10,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use data_encoding::BASE64;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_field::Fp61;
 use ostrakon_graph::components::Components;
+use ostrakon_graph::graphsc::{Minima, number};
 use ostrakon_graph::job::{Job, Stock};
 use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{Edge, Issue, Maps, Upload, combine, orders};
@@ -42,6 +44,13 @@ pub enum Analysis {
     /// How many edges each vertex is away from the nearest of these, in ascending order; opened to
     /// everybody.
     Distances(Vec<u32>),
+    /// The same by scatter and gather, by minima of what arrives.
+    Minima {
+        /// Where ways begin, in ascending order.
+        from: Vec<u32>,
+        /// How many processors share out the rows.
+        processors: u32,
+    },
     /// Which vertices can be reached from these within the hops; opened to everybody.
     Reach(Vec<u32>),
     /// How long the shortest way to each vertex is; opened to everybody.
@@ -66,6 +75,9 @@ impl Analysis {
         match self {
             Analysis::Distances(from) | Analysis::Reach(from) | Analysis::Shortest { from, .. } => {
                 Reach { sources: from.clone() }.describe()
+            }
+            Analysis::Minima { from, processors } => {
+                Minima { sources: from.clone(), processors: *processors }.describe()
             }
             Analysis::Components(within) => Components { vertices, within: *within }.describe(),
             Analysis::Pagerank(damping) => PageRank { damping: *damping }.describe(),
@@ -112,8 +124,8 @@ enum Command {
     Prepare { spec: JobSpec, analysis: Analysis },
     /// Gives an owner what is its own.
     Issue { list: u32, owner: VerifyingKey },
-    /// Takes all owners' uploads, encoded, checks them and links them.
-    Link { uploads: Vec<Vec<u8>> },
+    /// Takes all owners' uploads, encoded and in base 64, checks them and links them.
+    Link { uploads: Vec<String> },
     /// Computes, and opens what is to be opened.
     Compute,
 }
@@ -264,7 +276,8 @@ impl Servers {
         tell("the owners sort and hide their lists");
         let mut uploads = Vec::new();
         for (place, (owner, edges)) in (0..).zip(owners.iter().zip(lists)) {
-            uploads.push(self.upload(&spec, place, owner, edges)?.encode());
+            let upload = self.upload(&spec, place, owner, edges)?;
+            uploads.push(BASE64.encode(&upload.encode()));
         }
         phase("owners", Vec::new());
         tell("the servers check the lists and link them");
@@ -363,6 +376,14 @@ pub fn serve() -> Result<()> {
                         if near { Some(0) } else { hops.map(u64::from) }
                     };
                     Ok((0..).zip(first).map(far).collect())
+                })
+            }
+            Analysis::Minima { from, processors } => {
+                let (program, most) = (Minima { sources: from, processors }, spec.hops);
+                server.job(spec, program, async |linked, party, journal| {
+                    let mut computed = linked.minima(party, secret()?, journal).await?;
+                    let words = computed.values().await?;
+                    Ok(words.into_iter().map(|word| number(word, most)).collect())
                 })
             }
             Analysis::Reach(sources) => {
@@ -477,7 +498,8 @@ impl Server {
                 Command::Link { uploads } => {
                     memory::reset_peak();
                     let stock = stock.take().context("the lists are linked")?;
-                    let read = |bytes: &Vec<u8>| Upload::decode(bytes).ok();
+                    let read =
+                        |text: &String| Upload::decode(&BASE64.decode(text.as_bytes()).ok()?).ok();
                     let uploads: Vec<Option<Upload>> = uploads.iter().map(read).collect();
                     let linking = stock.link(&self.party, &uploads, secret()?, journal);
                     linked = Some(self.runtime.block_on(linking)?);

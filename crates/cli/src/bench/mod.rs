@@ -242,6 +242,10 @@ pub struct GraphOptions {
     /// How long a message takes from one server to another, in milliseconds.
     #[arg(long, default_value_t = 0, value_name = "MS")]
     latency: u64,
+    /// Also finds the distances by scatter and gather, as GraphSC and Ruffle do, with so many
+    /// processors.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
     /// Prints the measurements as a JSON list.
     #[arg(long)]
     json: bool,
@@ -293,9 +297,9 @@ pub fn run(command: &Command) -> Result<()> {
         }
         Command::Party => return party::run(),
         Command::Graph(options) => {
-            let GraphOptions { vertices, edges, hops, runs, latency, json } = *options;
+            let GraphOptions { vertices, edges, hops, runs, latency, processors, json } = *options;
             let latency = Duration::from_millis(latency);
-            let wanted = graph::Options { vertices, edges, hops, runs, latency };
+            let wanted = graph::Options { vertices, edges, hops, runs, latency, processors };
             let measured = graph::run(wanted, &program("graph-server")?, report)?;
             bar.finish_and_clear();
             return show(json, &measured, graph::table);

@@ -12,8 +12,8 @@ use super::sharing::Rss;
 use super::steps::{Kind, Rule};
 use super::verify;
 
-/// Most rounds of products in a batch.
-const ROUNDS: u32 = 128;
+/// Most rounds of products in a batch: they have numbers below those of the next batch.
+pub(crate) const ROUNDS: u32 = 1 << 16;
 
 /// Products that have not been verified. It can be multiplied further, and cannot be opened.
 pub struct Unchecked<F: WordField> {

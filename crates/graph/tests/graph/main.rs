@@ -3,6 +3,7 @@
 mod attacks;
 mod common;
 mod costs;
+mod graphsc;
 mod models;
 mod networkx;
 mod noise;

@@ -18,7 +18,7 @@ use crate::common::*;
 
 /// Edges of several owners at random, with half-edges, self-loops, parallel edges, and vertices
 /// that nobody mentions.
-fn graphs(draw: &mut Draw, vertices: u32, caps: &[u32]) -> Vec<Vec<Edge>> {
+pub fn graphs(draw: &mut Draw, vertices: u32, caps: &[u32]) -> Vec<Vec<Edge>> {
     let used = draw.below(vertices) + 1;
     let end = |draw: &mut Draw| (draw.below(8) != 0).then(|| draw.below(used));
     caps.iter()
@@ -34,7 +34,7 @@ fn graphs(draw: &mut Draw, vertices: u32, caps: &[u32]) -> Vec<Vec<Edge>> {
         .collect()
 }
 
-fn whole(graphs: &[Vec<Edge>], direction: Direction) -> Vec<(u32, u32)> {
+pub fn whole(graphs: &[Vec<Edge>], direction: Direction) -> Vec<(u32, u32)> {
     let ends = graphs.iter().flatten().filter_map(|edge| Some((edge.source?, edge.target?)));
     match direction {
         Direction::Forward | Direction::BackwardOnce => ends.collect(),
@@ -43,7 +43,12 @@ fn whole(graphs: &[Vec<Edge>], direction: Direction) -> Vec<(u32, u32)> {
 }
 
 /// Breadth-first search: the least number of edges from a source, up to a limit.
-fn distances(edges: &[(u32, u32)], vertices: u32, sources: &[u32], hops: u32) -> Vec<Option<u32>> {
+pub fn distances(
+    edges: &[(u32, u32)],
+    vertices: u32,
+    sources: &[u32],
+    hops: u32,
+) -> Vec<Option<u32>> {
     let mut distance = vec![None; vertices as usize];
     let mut front: BTreeSet<u32> = sources.iter().copied().collect();
     for hop in 0..=hops {
