@@ -11,9 +11,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
+use ostrakon_graph::components::Components;
+use ostrakon_graph::graphsc::{Minima, number};
 use ostrakon_graph::job::Job;
-use ostrakon_graph::owner::{Maps, Upload, combine, orders};
-use ostrakon_graph::program::Reach;
+use ostrakon_graph::output::Computed;
+use ostrakon_graph::owner::{Edge, Upload};
+use ostrakon_graph::program::{Degree, Reach, VertexProgram};
+use ostrakon_graph::query::Linked;
 use ostrakon_graph::ruffle2::fault::{Accused, Stop};
 use ostrakon_graph::ruffle2::seeds::Phase;
 use ostrakon_graph::spec::{Direction, JobSpec};
@@ -22,63 +26,158 @@ use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
 use crate::common::*;
 
-fn program() -> Reach {
+/// What is computed: the smallest graph on which every step of it is made.
+#[derive(Clone, Copy, Debug)]
+enum Case {
+    Reach(Direction),
+    Lengths,
+    Components,
+    Top,
+    Minima,
+}
+
+const NEWER: [Case; 4] = [Case::Lengths, Case::Components, Case::Top, Case::Minima];
+
+fn reach() -> Reach {
     Reach { sources: vec![0] }
 }
 
-fn spec(number: u64, direction: Direction) -> JobSpec {
-    JobSpec { direction, ..spec_of(number, 2, &[1], 1, &program()) }
+const COMPONENTS: Components = Components { vertices: 2, within: 1 };
+
+fn minima() -> Minima {
+    Minima { sources: vec![0], processors: 2 }
 }
 
-/// The whole job on one server, an owner's part included: its upload is a function of the job's
-/// seeds, which an honest run has shown.
-async fn server(
+impl Case {
+    fn spec(self, number: u64) -> JobSpec {
+        match self {
+            Case::Reach(direction) => {
+                JobSpec { direction, ..spec_of(number, 2, &[1], 1, &reach()) }
+            }
+            Case::Lengths => JobSpec { delays: 2, ..spec_of(number, 4, &[1], 2, &reach()) },
+            Case::Components => spec_of(number, 2, &[2], 1, &COMPONENTS),
+            Case::Top => spec_of(number, 2, &[1], 1, &Degree),
+            Case::Minima => spec_of(number, 2, &[1], 1, &minima()),
+        }
+    }
+
+    fn edges(self) -> Vec<Edge> {
+        match self {
+            // Either way vertex 1 is reached.
+            Case::Reach(Direction::Backward) => vec![edge(1, 0)],
+            Case::Reach(_) | Case::Top | Case::Minima => vec![edge(0, 1)],
+            Case::Lengths => vec![edge(0, 1).delayed(2, 2)],
+            Case::Components => vec![edge(0, 1), edge(1, 0)],
+        }
+    }
+
+    fn expected(self) -> Vec<Option<u64>> {
+        match self {
+            // Both have a value after the last hop.
+            Case::Reach(_) => vec![Some(1), Some(1)],
+            Case::Lengths => vec![Some(1), Some(2)],
+            Case::Components => vec![Some(0), Some(0)],
+            Case::Top => vec![None, Some(1)],
+            Case::Minima => vec![Some(0), Some(1)],
+        }
+    }
+}
+
+/// A server with what it needs for a job.
+struct Server<'a> {
     party: Party,
-    deployment: &Deployment,
-    spec: &JobSpec,
-    upload: &Upload,
-    journal: &Memory,
-) -> Result<Vec<bool>, Stop> {
-    let randomness = |what| deployment.world.randomness(party.id, what);
-    let job = Job::new(spec.clone(), program()).expect("valid");
-    let keys = deployment.keys_of(party.id);
-    let stock = job.prepare(&party, &keys, randomness("job"), journal).await?;
-    let uploads = [Some(upload.clone())];
-    let linked = stock.link(&party, &uploads, randomness("link"), journal).await?;
-    assert_eq!(linked.accepted().count(), 1, "an honest owner's list is accepted");
-    let mut computed = linked.compute(&party, randomness("compute"), journal).await?;
-    computed.reached(journal).await
+    deployment: &'a Deployment,
+    spec: &'a JobSpec,
+    upload: &'a Upload,
+    journal: &'a Memory,
+}
+
+impl Server<'_> {
+    fn randomness(&self, what: &str) -> [u8; 32] {
+        self.deployment.world.randomness(self.party.id, what)
+    }
+
+    /// The whole job up to its hops, an owner's part included: its upload is a function of the
+    /// job's seeds, which an honest run has shown.
+    async fn linked<P: VertexProgram>(&self, program: P) -> Result<Linked<P>, Stop> {
+        let job = Job::new(self.spec.clone(), program).expect("valid");
+        let keys = self.deployment.keys_of(self.party.id);
+        let fresh = self.randomness("job");
+        let stock = job.prepare(&self.party, &keys, fresh, self.journal).await?;
+        let uploads = [Some(self.upload.clone())];
+        let fresh = self.randomness("link");
+        let linked = stock.link(&self.party, &uploads, fresh, self.journal).await?;
+        assert_eq!(linked.accepted().count(), 1, "an honest owner's list is accepted");
+        Ok(linked)
+    }
+
+    async fn computed<P: VertexProgram>(&self, program: P) -> Result<Computed<P>, Stop> {
+        let linked = self.linked(program).await?;
+        linked.compute(&self.party, self.randomness("compute"), self.journal).await
+    }
+
+    async fn result(&self, case: Case) -> Result<Vec<Option<u64>>, Stop> {
+        let (fresh, journal) = (self.randomness("compute"), self.journal);
+        match case {
+            Case::Reach(_) => {
+                let reached = self.computed(reach()).await?.reached(journal).await?;
+                Ok(reached.into_iter().map(|reached| reached.then_some(1)).collect())
+            }
+            Case::Lengths => {
+                let first = self.computed(reach()).await?.first_reached(journal).await?;
+                Ok(first.into_iter().map(|hops| hops.map(u64::from)).collect())
+            }
+            Case::Components => {
+                let linked = self.linked(COMPONENTS).await?;
+                let smallest = linked.components(&self.party, fresh, journal).await?;
+                Ok(smallest.into_iter().map(|vertex| vertex.map(u64::from)).collect())
+            }
+            Case::Top => {
+                let top = self.computed(Degree).await?.top((1, 1), journal).await?;
+                Ok(top.into_iter().map(|value| value.map(|value| value.value())).collect())
+            }
+            Case::Minima => {
+                let linked = self.linked(minima()).await?;
+                let mut computed = linked.minima(&self.party, fresh, journal).await?;
+                let words = computed.values().await?;
+                Ok(words.into_iter().map(|word| number(word, self.spec.hops)).collect())
+            }
+        }
+    }
 }
 
 fn run(
     deployment: &Deployment,
-    spec: &JobSpec,
+    (case, spec): (Case, &JobSpec),
     upload: &Upload,
     network: &Network,
-) -> Results<Vec<bool>> {
+) -> Results<Vec<Option<u64>>> {
     let journals = Journals::default();
     deployment.world.run(network, |party| {
         let journal = &journals[party.id.index()];
-        server(party, deployment, spec, upload, journal).boxed_local()
+        let server = Server { party, deployment, spec, upload, journal };
+        async move { server.result(case).await }.boxed_local()
     })
 }
 
-fn upload(deployment: &Deployment, spec: &JobSpec) -> Upload {
+fn upload(deployment: &Deployment, case: Case, spec: &JobSpec) -> Upload {
+    match case {
+        Case::Reach(_) | Case::Lengths => upload_for(deployment, case, spec, reach),
+        Case::Components => upload_for(deployment, case, spec, || COMPONENTS),
+        Case::Top => upload_for(deployment, case, spec, || Degree),
+        Case::Minima => upload_for(deployment, case, spec, minima),
+    }
+}
+
+fn upload_for<P: VertexProgram>(
+    deployment: &Deployment,
+    case: Case,
+    spec: &JobSpec,
+    program: impl Fn() -> P,
+) -> Upload {
     let journals = Journals::default();
-    let stock = all(deployment.prepare(&Network::default(), spec, program, &journals));
-    let issue = |party: usize| {
-        stock[party].issue(0, &key(0).verifying_key(), &journals[party]).unwrap().unwrap()
-    };
-    let issues = [issue(0), issue(1), issue(2)];
-    let seeds = combine([Some(&issues[0]), Some(&issues[1]), Some(&issues[2])], 3).unwrap();
-    // Either way vertex 1 is reached.
-    let way = match spec.direction {
-        Direction::Forward | Direction::BackwardOnce => edge(0, 1),
-        Direction::Backward => edge(1, 0),
-    };
-    let orders = orders(spec, 0, &[way]).unwrap();
-    let maps = Maps::of(&orders, &spec.permutations_of(0), &seeds);
-    deployment.sign(spec, 0, maps.encode())
+    let stock = deployment.stock(spec, &program, &journals);
+    deployment.upload(&stock, &program, 0, &case.edges(), &journals)
 }
 
 /// Which ways a message is changed in.
@@ -93,19 +192,19 @@ fn ways(number: usize) -> Vec<Mutation> {
 
 fn check(
     deployment: &Deployment,
-    spec: &JobSpec,
-    corrupt: PartyId,
-    mutation: Mutation,
+    (case, spec): (Case, &JobSpec),
+    (corrupt, mutation): (PartyId, Mutation),
     what: &str,
-    results: &Results<Vec<bool>>,
+    results: &Results<Vec<Option<u64>>>,
 ) {
     let honest = (0..3).map(PartyId).filter(|id| *id != corrupt);
     let harmless = matches!(mutation, Mutation::Duplicate | Mutation::Delay);
     let name = spec.name();
-    let phases = [Phase::Seeds, Phase::Slice(0), Phase::Slice(1), Phase::Link, Phase::Query];
+    let slices = (0..3).map(Phase::Slice);
+    let phases: Vec<Phase> = slices.chain([Phase::Seeds, Phase::Link, Phase::Query]).collect();
     for id in honest {
         match &results[id.index()] {
-            Some(Ok(bits)) => assert_eq!(bits, &[true, true], "{what}: a wrong result"),
+            Some(Ok(values)) => assert_eq!(values, &case.expected(), "{what}: a wrong result"),
             Some(Err(stop)) => {
                 assert!(!harmless, "{what}: stopped by a delay or a repetition: {stop}");
                 match stop {
@@ -133,18 +232,21 @@ fn check(
     }
 }
 
-fn sweep(seed: u64, direction: Direction) {
+/// Which of a server's messages are changed: all, or every so many from one on.
+type Picked = (usize, usize);
+
+fn sweep(seed: u64, case: Case, picked: Picked) {
     let deployment = Deployment::new(seed);
-    let spec_ = spec(1, direction);
-    let upload_ = upload(&deployment, &spec_);
+    let spec = case.spec(1);
+    let uploaded = upload(&deployment, case, &spec);
     let network = Network::default();
-    assert!(
-        all(run(&deployment, &spec_, &upload_, &network)).iter().all(|bits| bits == &[true; 2])
-    );
+    let honest = all(run(&deployment, (case, &spec), &uploaded, &network));
+    assert!(honest.iter().all(|values| *values == case.expected()), "{case:?}: {honest:?}");
     // Another job's messages, for replays.
-    let other = spec(2, direction);
+    let other = case.spec(2);
     let replay = Network::default();
-    all(run(&deployment, &other, &upload(&deployment, &other), &replay));
+    let of_other = upload(&deployment, case, &other);
+    all(run(&deployment, (case, &other), &of_other, &replay));
     for corrupt in (0..3).map(PartyId) {
         let of = |network: &Network| -> Vec<Bytes> {
             let own = network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt);
@@ -152,8 +254,9 @@ fn sweep(seed: u64, direction: Direction) {
         };
         let others = Arc::new(of(&replay));
         let mut results = 0;
-        for number in 0..network.posted(corrupt) {
-            for mutation in ways(number) {
+        let (first, step) = picked;
+        for number in (first + corrupt.index()..network.posted(corrupt)).step_by(step) {
+            for mutation in ways(number / step) {
                 let sabotaged = Network::default();
                 sabotaged.corrupt(Saboteur::new(
                     corrupt,
@@ -163,9 +266,9 @@ fn sweep(seed: u64, direction: Direction) {
                     mutation,
                     others.clone(),
                 ));
-                let ended = run(&deployment, &spec_, &upload_, &sabotaged);
-                let what = format!("seed {seed}, {direction:?}, {corrupt}, {number}, {mutation:?}");
-                check(&deployment, &spec_, corrupt, mutation, &what, &ended);
+                let ended = run(&deployment, (case, &spec), &uploaded, &sabotaged);
+                let what = format!("seed {seed}, {case:?}, {corrupt}, {number}, {mutation:?}");
+                check(&deployment, (case, &spec), (corrupt, mutation), &what, &ended);
                 results += usize::from(matches!(&ended[(corrupt.index() + 1) % 3], Some(Ok(_))));
             }
         }
@@ -176,19 +279,28 @@ fn sweep(seed: u64, direction: Direction) {
 #[test]
 fn every_message_of_a_job() {
     if !nightly() {
-        return sweep(40, Direction::Forward);
+        return sweep(40, Case::Reach(Direction::Forward), (0, 1));
     }
     for seed in 40..43 {
-        sweep(seed, Direction::Forward);
-        sweep(seed + 100, Direction::Backward);
+        sweep(seed, Case::Reach(Direction::Forward), (0, 1));
+        sweep(seed + 100, Case::Reach(Direction::Backward), (0, 1));
+    }
+}
+
+/// Shortest ways, components, the highest values, scatter and gather.
+#[test]
+fn messages_of_the_programs_that_are_not_linear() {
+    for (seed, case) in (44..).zip(NEWER) {
+        sweep(seed, case, if nightly() { (0, 1) } else { (1, 17) });
     }
 }
 
 #[test]
 fn a_cut_link_makes_everybody_wait() {
     let deployment = Deployment::new(41);
-    let spec = spec(3, Direction::Forward);
-    let upload = upload(&deployment, &spec);
+    let case = Case::Reach(Direction::Forward);
+    let spec = case.spec(3);
+    let upload = upload(&deployment, case, &spec);
     for corrupt in (0..3).map(PartyId) {
         for peer in (0..3).map(PartyId).filter(|peer| *peer != corrupt) {
             let network = Network::default();
@@ -200,7 +312,7 @@ fn a_cut_link_makes_everybody_wait() {
                 Mutation::Drop,
                 Arc::default(),
             ));
-            let ended = run(&deployment, &spec, &upload, &network);
+            let ended = run(&deployment, (case, &spec), &upload, &network);
             assert!(ended.iter().all(Option::is_none), "{corrupt} to {peer}");
         }
     }
