@@ -64,52 +64,89 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+/// A public graph with thousands of edges.
+fn routes() -> Case {
+    let cases: Vec<Case> = serde_json::from_str(include_str!("../fixtures/routes.json")).unwrap();
+    let [case] = <[Case; 1]>::try_from(cases).ok().expect("one graph");
+    assert_eq!((case.vertices, case.edges.len()), (305, 5_366));
+    case
+}
+
+fn values(degrees: &[u64]) -> Values {
+    Values::Vertices(degrees.iter().copied().map(Some).collect())
+}
+
+impl Case {
+    fn ask(&self, number: u64, program: Program, shown: Shown) -> Values {
+        honest(&self.terms(program, shown), &self.owners(), number).1
+    }
+
+    fn distances_are_right(&self, number: u64) {
+        let distances = Program::Distances { from: vec![self.source], hops: self.hops };
+        let got = self.ask(number, distances, Shown::Vertices);
+        assert_eq!(got, Values::Vertices(self.distances.clone()), "{}: distances", self.name);
+    }
+
+    fn linear_programs_are_right(&self, number: u64) {
+        let name = &self.name;
+        self.distances_are_right(number);
+        let got = self.ask(number, Program::InDegrees, Shown::Vertices);
+        assert_eq!(got, values(&self.in_degrees), "{name}: in-degrees");
+        let counts = values(&self.out_degrees).counts();
+        let got = self.ask(number, Program::OutDegrees, Shown::Counts);
+        assert_eq!(got, Values::Counts(counts), "{name}: out-degrees");
+        let got = self.ask(number, Program::Katz { base: 10, hops: self.hops }, Shown::Vertices);
+        assert_eq!(got, values(&self.katz), "{name}: Katz centrality");
+        let (from, within, longest) = (vec![self.source], WITHIN, LONGEST);
+        let shortest = self.terms(Program::Shortest { from, within, longest }, Shown::Vertices);
+        let got = honest(&shortest, &self.owners_of_lengths(), number).1;
+        assert_eq!(got, Values::Vertices(self.shortest.clone()), "{name}: shortest ways");
+        let components = self.terms(Program::Components { hops: self.across }, Shown::Vertices);
+        let components = Terms { undirected: true, ..components };
+        let got = honest(&components, &self.owners(), number).1;
+        assert_eq!(got, values(&self.components), "{name}: components");
+    }
+
+    fn ranks_and_the_highest_are_right(&self, number: u64) {
+        let name = &self.name;
+        let top = self.ask(number, Program::InDegrees, Shown::Top(TOP.min(self.vertices)));
+        assert_eq!(top, Values::Vertices(self.top.clone()), "{name}: highest degrees");
+        let ranking = Program::Pagerank { damping: 500, hops: 20 };
+        let Values::Vertices(ranks) = self.ask(number, ranking, Shown::Vertices) else {
+            panic!("{name}: no ranks")
+        };
+        for (rank, want) in ranks.iter().zip(&self.ranks) {
+            let rank = rank.unwrap() as f64 / f64::from(1 << 30);
+            assert!((rank - want).abs() < 4e-6, "{name}: {rank} {want}");
+        }
+    }
+}
+
 #[test]
 fn results_are_those_of_networkx() {
     for (number, case) in (0u64..).zip(&cases()) {
-        if !nightly() && number % 50 > 1 && number < 200 {
-            continue;
+        if nightly() || number % 50 <= 1 || number >= 200 {
+            case.linear_programs_are_right(number);
         }
-        let (owners, name) = (case.owners(), &case.name);
-        let ask = |program: Program, shown| honest(&case.terms(program, shown), &owners, number).1;
-        let distances = Program::Distances { from: vec![case.source], hops: case.hops };
-        let want = Values::Vertices(case.distances.clone());
-        assert_eq!(ask(distances, Shown::Vertices), want, "{name}: distances");
-        let values =
-            |degrees: &[u64]| Values::Vertices(degrees.iter().copied().map(Some).collect());
-        let got = ask(Program::InDegrees, Shown::Vertices);
-        assert_eq!(got, values(&case.in_degrees), "{name}: in-degrees");
-        let counts = values(&case.out_degrees).counts();
-        let got = ask(Program::OutDegrees, Shown::Counts);
-        assert_eq!(got, Values::Counts(counts), "{name}: out-degrees");
-        let got = ask(Program::Katz { base: 10, hops: case.hops }, Shown::Vertices);
-        assert_eq!(got, values(&case.katz), "{name}: Katz centrality");
-        let (from, within, longest) = (vec![case.source], WITHIN, LONGEST);
-        let shortest = case.terms(Program::Shortest { from, within, longest }, Shown::Vertices);
-        let got = honest(&shortest, &case.owners_of_lengths(), number).1;
-        assert_eq!(got, Values::Vertices(case.shortest.clone()), "{name}: shortest ways");
-        let components = case.terms(Program::Components { hops: case.across }, Shown::Vertices);
-        let components = Terms { undirected: true, ..components };
-        let got = honest(&components, &owners, number).1;
-        assert_eq!(got, values(&case.components), "{name}: components");
     }
 }
 
 #[test]
 fn ranks_and_the_highest_degrees_are_those_of_networkx() {
     for (number, case) in (0u64..).zip(&cases()) {
-        if !nightly() && number != 1 {
-            continue;
-        }
-        let (owners, name) = (case.owners(), &case.name);
-        let ask = |program: Program, shown| honest(&case.terms(program, shown), &owners, number).1;
-        let top = ask(Program::InDegrees, Shown::Top(TOP.min(case.vertices)));
-        assert_eq!(top, Values::Vertices(case.top.clone()), "{name}: highest degrees");
-        let ranks = ask(Program::Pagerank { damping: 500, hops: 20 }, Shown::Vertices);
-        let Values::Vertices(ranks) = ranks else { panic!("{name}: no ranks") };
-        for (rank, want) in ranks.iter().zip(&case.ranks) {
-            let rank = rank.unwrap() as f64 / f64::from(1 << 30);
-            assert!((rank - want).abs() < 4e-6, "{name}: {rank} {want}");
+        if nightly() || number == 1 {
+            case.ranks_and_the_highest_are_right(number);
         }
     }
+}
+
+/// All programs at night, distances by day.
+#[test]
+fn results_on_thousands_of_routes_are_those_of_networkx() {
+    let case = routes();
+    if !nightly() {
+        return case.distances_are_right(300);
+    }
+    case.linear_programs_are_right(300);
+    case.ranks_and_the_highest_are_right(300);
 }
