@@ -171,13 +171,14 @@ fn first_room() -> NewRoom {
     NewRoom { capacity: 64, seconds: 6, minimum: PRACTICE, ..NewRoom::named("Agora") }
 }
 
-/// One person alone is to find out how it goes.
+/// One person alone is to find out how it goes, and to have an answer within twenty seconds: that
+/// takes two cycles of rounds, and a turn of the conversation's channel.
 fn messages_room() -> NewRoom {
     NewRoom {
         admission: Admission::Messages,
         retention_days: Some(1),
         capacity: 64,
-        seconds: 3,
+        seconds: 1,
         minimum: PRACTICE,
         ..NewRoom::named("Letters")
     }
