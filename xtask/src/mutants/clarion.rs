@@ -117,8 +117,8 @@ pub(super) const CLARION: &[Tested] = &[
         test: "false_registration_key",
         edits: &[Edit {
             file: "crates/additive/src/three/looked.rs",
-            from: "registration.is_wellformed() && owner.verifies(&listed, &registration.signature);",
-            to: "registration.is_wellformed() || owner.verifies(&listed, &registration.signature);",
+            from: "is_wellformed() && owner.verifies(&listed, &registration.signature);",
+            to: "is_wellformed() || owner.verifies(&listed, &registration.signature);",
         }],
     },
     Tested {

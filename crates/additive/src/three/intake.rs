@@ -95,7 +95,7 @@ impl<'a> TakenIn<'a> {
         whole.then_some(Self { bytes: Cow::Borrowed(bytes), listed })
     }
 
-    /// The same, with what was found `before`, a print and what lists hold, if it is of these bytes.
+    /// The same, with what was found `before`, print and entry of lists, if it is of these bytes.
     pub fn again(before: Option<(u64, Digest)>, bytes: &'a [u8], prints: &Prints) -> Option<Self> {
         let same = before.filter(|(print, _)| prints.of(bytes) == Some(*print));
         Self::of(bytes, same.map(|(_, listed)| listed))

@@ -271,9 +271,11 @@ impl Batch for ClarionBatch {
 }
 
 /// [`Looked::again`] of a slot's registration.
-type Look<'a> = dyn for<'b> Fn(Option<Box<Found>>, &SlotState, &'b [u8; REGISTRATION_BYTES]) -> Option<Looked<'b>>
-    + Sync
-    + 'a;
+type Look<'a> =
+    dyn for<'b> Fn(Option<Box<Found>>, &SlotState, &'b Bytes) -> Option<Looked<'b>> + Sync + 'a;
+
+/// The bytes of a registration.
+type Bytes = [u8; REGISTRATION_BYTES];
 
 /// Registrations and submissions of the same slots.
 type Split<'b> = (Vec<Slot<Looked<'b>>>, Vec<Slot<TakenIn<'b>>>);
