@@ -8,7 +8,6 @@
 
 mod decoding;
 pub mod parts;
-mod powermix;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

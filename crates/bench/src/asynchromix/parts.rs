@@ -5,7 +5,7 @@
 //! are cores work at a time, each on a batch of its own. So a rate is that of all servers on all
 //! cores. Links, the ledger and disks are left out: what they add is in the epoch's phases.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,14 +17,15 @@ use ostrakon_party::PartyId;
 use ostrakon_robust::machine::Step;
 use ostrakon_robust::message::HEADER;
 use ostrakon_robust::offline::recipes::{Bits, Powers, Randoms, Triples};
-use ostrakon_robust::offline::{Batch, Checked, Event, Recipe, Record, Shuffle, Subject};
+use ostrakon_robust::offline::{Batch, Event, Recipe, Record, Shuffle, Subject};
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::{Program, clos};
 use ostrakon_robust::{Committee, Tape, cost};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Units, decoding, powermix, products};
+use super::decoding;
+use super::{Units, products};
 use crate::limit::time;
 use crate::measurement::median;
 use crate::party::secret;
@@ -41,8 +42,6 @@ pub struct Wanted {
     pub values: usize,
     /// How much larger batches are than the least that is worth measuring.
     pub scale: usize,
-    /// Messages of a PowerMix among the smallest of the committees that prepare.
-    pub mixes: Vec<usize>,
     /// How often; medians are reported.
     pub runs: u32,
 }
@@ -52,8 +51,7 @@ impl Wanted {
     #[must_use]
     pub fn usual(runs: u32) -> Wanted {
         let decoding = vec![4, 7, 10, 31, 100, 301, 1000];
-        let (servers, mixes) = (vec![4, 7, 10], vec![256, 512]);
-        Wanted { servers, decoding, values: 1 << 15, scale: 128, mixes, runs }
+        Wanted { servers: vec![4, 7, 10], decoding, values: 1 << 15, scale: 128, runs }
     }
 }
 
@@ -132,12 +130,6 @@ pub fn run(wanted: &Wanted, tell: impl Fn(&str)) -> Result<Vec<Part>> {
         let shuffle = Shuffle::new(&committee, rows, decoding::WIDTH, clos::radices(rows), dealers);
         let shuffle = shuffle.context("a shuffle of a power of two")?;
         parts.push(bench.measure("rows of matrices", rows, &shuffle)?);
-        if wanted.servers.first() == Some(&servers) {
-            for &rows in &wanted.mixes {
-                tell(&format!("PowerMix of {rows} messages"));
-                parts.extend(powermix::measure(&committee, rows, wanted.runs, &units)?);
-            }
-        }
     }
     for &servers in &wanted.decoding {
         tell(&format!("decoding among {servers} servers"));
@@ -168,10 +160,8 @@ impl Bench<'_> {
             let seconds = time(|| {
                 let batch = |core: usize| {
                     let begun = processor::seconds_of_thread();
-                    let seed = Secret::new(seed);
-                    let prepared = prepare(self.committee, recipe, &seed, core as u64)?;
-                    black_box(&prepared.stock);
-                    Ok((prepared.elements, processor::seconds_of_thread() - begun))
+                    let sent = prepare(self.committee, recipe, &Secret::new(seed), core as u64)?;
+                    Ok((sent, processor::seconds_of_thread() - begun))
                 };
                 all = (0..cores).into_par_iter().map(batch).collect::<Vec<Result<_>>>();
             });
@@ -208,29 +198,17 @@ impl Bench<'_> {
     }
 }
 
-/// A batch that is ready at all members.
-pub(super) struct Prepared<T> {
-    /// By position.
-    pub stock: Vec<Checked<T>>,
-    /// Elements that all members sent.
-    pub elements: usize,
-}
-
-/// Messages and records on their way, and the stock of members that have it.
-struct Queue<T> {
+/// Messages and records on their way, and how many members have the stock.
+#[derive(Default)]
+struct Queue {
     messages: VecDeque<(PartyId, PartyId, Vec<u8>)>,
     ledger: VecDeque<(PartyId, Record)>,
-    ready: BTreeMap<PartyId, Checked<T>>,
+    ready: usize,
     elements: usize,
 }
 
-impl<T> Queue<T> {
-    fn new() -> Self {
-        let (messages, ledger) = (VecDeque::new(), VecDeque::new());
-        Self { messages, ledger, ready: BTreeMap::new(), elements: 0 }
-    }
-
-    fn post(&mut self, from: PartyId, step: Step<Event<T>>) -> Result<()> {
+impl Queue {
+    fn post<T>(&mut self, from: PartyId, step: Step<Event<T>>) -> Result<()> {
         for (to, bytes) in step.sends {
             self.elements += (bytes.len() - HEADER) / size_of::<Fp>();
             self.messages.push_back((from, to, bytes));
@@ -238,7 +216,10 @@ impl<T> Queue<T> {
         for event in step.outputs {
             match event {
                 Event::Propose(record) => self.ledger.push_back((from, record)),
-                Event::Ready(stock) => drop(self.ready.insert(from, stock)),
+                Event::Ready(stock) => {
+                    black_box(stock.stock());
+                    self.ready += 1;
+                }
                 Event::Burned | Event::Judged(_) => {
                     anyhow::bail!("a batch of honest servers fails")
                 }
@@ -248,13 +229,13 @@ impl<T> Queue<T> {
     }
 }
 
-/// Prepares one batch, all members in turn.
-pub(super) fn prepare<R: Recipe>(
+/// Prepares one batch, all members in turn; how many elements they sent.
+fn prepare<R: Recipe>(
     committee: &Arc<Committee>,
     recipe: &R,
     seed: &Secret,
     number: u64,
-) -> Result<Prepared<<R::Program as Program>::Output>> {
+) -> Result<usize> {
     let members = committee.members();
     let key = |party: &PartyId| Arc::new(SigningKey::from_seed(&[party.0 + 1; 32]));
     let keys: Vec<_> = members.iter().map(key).collect();
@@ -265,7 +246,7 @@ pub(super) fn prepare<R: Recipe>(
         keys: keys.iter().map(|key| key.verifying_key()).collect(),
     };
     let mut checks = Tape::new(&seed.derive("ostrakon/v1/bench/checks", &[&number.to_le_bytes()]));
-    let mut queue = Queue::new();
+    let mut queue = Queue::default();
     let mut parts = Vec::new();
     for (me, (&party, key)) in members.iter().zip(keys).enumerate() {
         let label = [&[party.0][..], &number.to_le_bytes()];
@@ -286,8 +267,8 @@ pub(super) fn prepare<R: Recipe>(
             break;
         }
     }
-    ensure!(queue.ready.len() == members.len(), "a batch of honest servers is not ready");
-    Ok(Prepared { stock: queue.ready.into_values().collect(), elements: queue.elements })
+    ensure!(queue.ready == members.len(), "a batch of honest servers is not ready");
+    Ok(queue.elements)
 }
 
 /// The parts as a table for people.
@@ -321,15 +302,14 @@ mod tests {
 
     #[test]
     fn every_part_is_measured() {
-        let (servers, decoding, mixes) = (vec![4], vec![4, 40], vec![8]);
-        let wanted = Wanted { servers, decoding, values: 200, scale: 1, mixes, runs: 1 };
+        let wanted =
+            Wanted { servers: vec![4], decoding: vec![4, 40], values: 200, scale: 1, runs: 1 };
         let parts = run(&wanted, |_| ()).unwrap();
         let names: Vec<&str> = parts.iter().map(|part| part.part).collect();
         let prepared =
             ["random values", "triples", "random bits", "powers", "rows of matrices"].to_vec();
-        let mixed = ["PowerMix, stock", "PowerMix"].to_vec();
         let decoded = ["decoding", "decoding, t are wrong"].repeat(2);
-        assert_eq!(names, [prepared, mixed, decoded].concat());
+        assert_eq!(names, [prepared, decoded].concat());
         for part in &parts {
             assert!(part.seconds > 0.0 && part.limit_seconds > 0.0, "{part:?}");
             assert!((part.per_second * part.seconds / part.count as f64 - 1.0).abs() < 1e-9);
