@@ -291,7 +291,7 @@ fn every_message_of_a_job() {
 #[test]
 fn messages_of_the_programs_that_are_not_linear() {
     for (seed, case) in (44..).zip(NEWER) {
-        sweep(seed, case, if nightly() { (0, 1) } else { (1, 17) });
+        sweep(seed, case, if nightly() { (0, 1) } else { (1, 25) });
     }
 }
 
