@@ -2,6 +2,7 @@
 //! pair, and its digest from the other one.
 
 use bytes::Bytes;
+use futures::future::try_join_all;
 use ostrakon_field::WordField;
 use ostrakon_party::{Body, Header};
 use ostrakon_replicated::pair::Pair;
@@ -38,8 +39,7 @@ pub async fn open<F: WordField>(
             }
         }
     }
-    let mut opened = Vec::with_capacity(tables.len());
-    for (number, shares) in tables {
+    let opened = tables.into_iter().map(|(number, shares)| async move {
         let mut own = shares.into_iter().flatten();
         let (a, b) = (own.next().expect("two shares"), own.next().expect("two shares"));
         let kinds = (Kind::Opening, Kind::OpeningDigest);
@@ -48,7 +48,8 @@ pub async fn open<F: WordField>(
         let mut sum = a.to_vec();
         F::add_into(&mut sum, &b);
         F::add_into(&mut sum, &missing);
-        opened.push(sum);
-    }
-    Ok(opened)
+        Ok::<_, Stop>(sum)
+    });
+    // All at once: a long message travels when it is asked for.
+    try_join_all(opened).await
 }

@@ -2,6 +2,7 @@
 //! another one, and nobody sends anything that depends on a table before the two agree.
 
 use bytes::Bytes;
+use futures::future::try_join_all;
 use ostrakon_field::WordField;
 use ostrakon_kernels::zeroed_table;
 use ostrakon_party::{Body, Header};
@@ -84,12 +85,12 @@ impl Shuffler<'_> {
         from: (u8, u8),
         uses: &[Applied],
     ) -> Result<Vec<Bytes>, Stop> {
-        let mut tables = Vec::with_capacity(uses.len());
-        for applied in uses {
+        // All at once: a long message travels when it is asked for.
+        try_join_all(uses.iter().map(|applied| {
             let rule = Rule::table::<F>(applied.of.elements());
-            tables.push(self.run.receive_vouched(kinds, from, applied.sequence, rule).await?);
-        }
-        Ok(tables)
+            self.run.receive_vouched(kinds, from, applied.sequence, rule)
+        }))
+        .await
     }
 
     /// X: digest of δ1 to Y and δ2 to Z; takes δ3 from Y and its digest from Z.

@@ -9,6 +9,7 @@ pub(super) mod set_equality;
 
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_field::{ELEMENT_BYTES, WordField};
 use ostrakon_party::{PartyId, Received, Recipient, SignedHeader, wire};
@@ -269,23 +270,29 @@ async fn shuffle_pairs<F: WordField>(
             });
             sent.push((before, own));
         }
-        for ((number, bundle), (before, own)) in (0..).zip(bundles).zip(sent) {
-            let pair = bundle.first().roles().stages()[stage];
-            let mut combined = None;
-            if let Some((message, signed)) = own {
+        let made =
+            (0..).zip(bundles).zip(sent).map(|((number, bundle), (before, own))| async move {
+                let Some((message, signed)) = own else {
+                    let after = stage_output(seeds, bundle, stage, None);
+                    return Ok((None, Stage { before, after }));
+                };
+                let pair = bundle.first().roles().stages()[stage];
                 let rule = Rule::salted_table::<F>(bundle.bytes() / ELEMENT_BYTES);
                 let theirs = run.receive(pair.other(run.me()), kind, number, rule).await?;
                 let index = factors.of(bundle.first(), pair);
                 let permuting = Permuting { bundle, seeds, stage, index, table: &before };
-                combined = Some(permuting.combine::<F>([&message, &theirs.body]));
-                let lower = pair.members()[0] == run.me();
-                headers[number as usize].push(match lower {
+                let combined = permuting.combine::<F>([&message, &theirs.body]);
+                let both = match pair.members()[0] == run.me() {
                     true => [signed, theirs.signed],
                     false => [theirs.signed, signed],
-                });
-            }
-            let after = stage_output(seeds, bundle, stage, combined);
-            stages[number as usize].push(Stage { before, after });
+                };
+                let after = stage_output(seeds, bundle, stage, Some(combined));
+                Ok::<_, Stop>((Some(both), Stage { before, after }))
+            });
+        // All at once: a long message travels when it is asked for.
+        for (bundle, (both, made)) in try_join_all(made).await?.into_iter().enumerate() {
+            headers[bundle].extend(both);
+            stages[bundle].push(made);
         }
     }
     let three = |stages: Vec<Stage>| stages.try_into().ok().expect("three stages");
