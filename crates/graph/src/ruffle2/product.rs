@@ -209,14 +209,21 @@ impl<'a, F: WordField> Products<'a, F> {
     /// # Errors
     /// [`Stop::Check`] if a product or a message of the verification was wrong.
     pub async fn verify(self, randomness: [u8; 32]) -> Result<Verified, Stop> {
-        let all = |parts: &[Rss<F>]| Rss::concat(&parts.iter().collect::<Vec<_>>());
-        let triples = verify::Triples { x: all(&self.x), y: all(&self.y), z: all(&self.z) };
+        let triples = verify::Triples { x: joined(self.x), y: joined(self.y), z: joined(self.z) };
         if !triples.x.is_empty() {
             let place = verify::Place { run: self.run, seeds: self.seeds, batch: self.batch };
             verify::verify(place, triples, randomness).await?;
         }
         Ok(Verified { batch: self.batch })
     }
+}
+
+/// One vector after the other; a single one is not copied.
+fn joined<F: WordField>(mut parts: Vec<Rss<F>>) -> Rss<F> {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    Rss::concat(&parts.iter().collect::<Vec<_>>())
 }
 
 /// A server's terms of the products x_i·y_i. Over the three servers every product of two shares is

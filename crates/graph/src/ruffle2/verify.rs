@@ -127,13 +127,7 @@ pub async fn verify<F: WordField>(
     let coins = Coins::commit(place, Secret::new(randomness), levels + 2).await?;
     // V1: one claim of all triples, by coefficients that nobody knew before.
     let coin = coins.open(0).await?;
-    let a: Vec<F> = coin::elements(&coin, b"coefficients", &[], triples.x.len());
-    let scaled = |v: &[F]| v.iter().zip(&a).map(|(v, a)| *v * *a).collect();
-    let mut claim = Claim {
-        x: triples.x.map(scaled),
-        y: triples.y.map(<[F]>::to_vec),
-        z: triples.z.map(|z| vec![z.iter().zip(&a).map(|(z, a)| *z * *a).sum()]),
-    };
+    let mut claim = Claim::of(triples, &coin);
     for level in 1..=levels {
         claim = claim.fold(place, &coins, level).await?;
     }
@@ -148,6 +142,15 @@ struct Claim<F: WordField> {
 }
 
 impl<F: WordField> Claim<F> {
+    /// V1. The triples are as long as all products together: what is not needed goes.
+    fn of(triples: Triples<F>, coin: &Digest) -> Self {
+        let Triples { x, y, z } = triples;
+        let a: Vec<F> = coin::elements(coin, b"coefficients", &[], x.len());
+        let z = z.map(|z| vec![dot(z, &a)]);
+        let x = x.map(|x| x.iter().zip(&a).map(|(x, a)| *x * *a).collect());
+        Self { x, y, z }
+    }
+
     /// V2 to V4: one level.
     async fn fold(self, place: Place<'_>, coins: &Coins<'_>, level: usize) -> Result<Self, Stop> {
         let length = self.x.len().div_ceil(PIECES);
