@@ -17,11 +17,13 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell;
 
 mod clarion;
+mod graphs;
 mod mixing;
 mod statistics;
 mod tested;
 
 use clarion::CLARION;
+use graphs::GRAPHS;
 use mixing::MIXING;
 use statistics::STATISTICS;
 use tested::TESTED;
@@ -176,6 +178,11 @@ const MUTANTS: &[Mutant] = &[
     },
 ];
 
+/// The defects that tests of single crates must find.
+fn tests() -> impl Iterator<Item = &'static Tested> {
+    TESTED.iter().chain(MIXING).chain(GRAPHS)
+}
+
 /// Plants one defect after the other, of those whose names contain `name`, and sees to it that each
 /// is found.
 ///
@@ -191,7 +198,7 @@ pub fn run(name: &str) -> Result<()> {
 
 /// All defects that tests of single crates must find.
 fn tests() -> impl Iterator<Item = &'static Tested> {
-    TESTED.iter().chain(MIXING).chain(CLARION).chain(STATISTICS)
+    TESTED.iter().chain(MIXING).chain(CLARION).chain(GRAPHS).chain(STATISTICS)
 }
 
 /// Plants defects that tests of single crates must find.
