@@ -380,36 +380,35 @@ fn a_bad_list_excludes_its_owner_only() {
     let deployment = Deployment::new(27);
     let spec = spec_of(6, 3, &[2, 2], 1, &program());
     let good = [edge(0, 1), edge(1, 2)];
-    let swapped =
-        |i: usize, a: usize, b: usize| move |orders: &mut owner::Orders| orders[i].swap(a, b);
     let at = |order: &[u32], row: u32| order.iter().position(|r| *r == row).unwrap();
     let orders = owner::orders(&spec, 1, &good).unwrap();
-    let (v0, v1) = (at(&orders[0], 0), at(&orders[0], 1));
-    let (w1, w2) = (at(&orders[1], 1), at(&orders[1], 2));
-    // Vertices out of order at the source, and at the target.
-    for disorder in [swapped(0, v0, v1), swapped(1, w1, w2)] {
+    let left_out = |make: &dyn Fn(&[Vec<u8>], &Journals) -> Maps| {
         let journals = Journals::default();
         let stock = deployment.stock(&spec, program, &journals);
-        let mut orders = owner::orders(&spec, 1, &good).unwrap();
-        disorder(&mut orders);
-        let maps = deployment.maps_of(&stock, &program, 1, &orders, &journals);
         let uploads = [
             Some(deployment.upload(&stock, program, 0, &good, &journals)),
-            Some(deployment.sign(&spec, 1, maps.encode())),
+            Some(deployment.sign(&spec, 1, make(&stock, &journals).encode())),
         ];
         assert_eq!(accepted(&deployment, &stock, &uploads, &journals), [0]);
+    };
+    // Vertices out of order at the source, and at the target.
+    for (which, one, other) in [(0, 0, 1), (1, 1, 2)] {
+        let mut orders = orders.clone();
+        let (one, other) = (at(&orders[which], one), at(&orders[which], other));
+        orders[which].swap(one, other);
+        left_out(&|stock, journals| deployment.maps_of(stock, &program, 1, &orders, journals));
     }
-    // Both orders are those of a graph, but the middle map leads a vertex's row, or an edge's, to
-    // another row's place: the row of a vertex would be an edge to elsewhere.
-    let journals = Journals::default();
-    let stock = deployment.stock(&spec, program, &journals);
-    let mut maps = deployment.maps(&stock, &program, 1, &good, &journals);
-    maps.0[1].swap(0, 1);
-    let uploads = [
-        Some(deployment.upload(&stock, program, 0, &good, &journals)),
-        Some(deployment.sign(&spec, 1, maps.encode())),
-    ];
-    assert_eq!(accepted(&deployment, &stock, &uploads, &journals), [0]);
+    // Both orders are a graph's, but the middle map leads a vertex's row to the place of an edge's.
+    // If the edge is the vertex's loop no count tells, but the labels do.
+    let loops = [edge(0, 0), edge(1, 2)];
+    let place = |row| at(&owner::orders(&spec, 1, &loops).unwrap()[1], row);
+    for (edges, one, other) in [(&good, 0, 1), (&loops, place(0), place(3))] {
+        left_out(&|stock, journals| {
+            let mut maps = deployment.maps(stock, &program, 1, edges, journals);
+            maps.0[1].swap(one, other);
+            maps
+        });
+    }
 }
 
 #[test]

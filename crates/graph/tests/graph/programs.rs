@@ -96,7 +96,7 @@ fn edges_into_delayed_vertices_lead_nowhere() {
     let want = Values::Vertices(vec![Some(0), Some(3), Some(4), None]);
     assert_eq!(honest(&terms, &[theirs.clone(), Vec::new()], 91).1, want);
     // Vertices 4 to 11 are those of one and two hops ago.
-    let into = vec![edge(0, 4 + 1), edge(0, 8 + 1), edge(3, 8)];
+    let into = vec![edge(0, 4 + 1), edge(0, 8 + 1), edge(0, 8)];
     assert_eq!(honest(&terms, &[theirs, into], 92).1, want);
 }
 
