@@ -184,7 +184,7 @@ fn nothing_passes_from_one_list_to_another() {
 fn uses_that_begin_alone_hide_one_table_each() {
     let deployment = Deployment::new(651);
     let (journals, network) = (Journals::default(), Network::default());
-    let spec = spec_of(1, 4, &[3], 2, &minima(2));
+    let spec = spec_of(1, 4, &[3], 1, &minima(2));
     let linked = linked(&deployment, &network, &spec, || minima(2), &[vec![edge(0, 1)]], &journals);
     let openings = |network: &Network| {
         let is = |kind: Kind, step| kind.step() == step;
