@@ -178,11 +178,6 @@ const MUTANTS: &[Mutant] = &[
     },
 ];
 
-/// The defects that tests of single crates must find.
-fn tests() -> impl Iterator<Item = &'static Tested> {
-    TESTED.iter().chain(MIXING).chain(GRAPHS)
-}
-
 /// Plants one defect after the other, of those whose names contain `name`, and sees to it that each
 /// is found.
 ///
