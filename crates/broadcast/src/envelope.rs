@@ -198,8 +198,8 @@ impl fmt::Debug for Agreed {
     }
 }
 
-/// What so many servers say alike that one of them is honest, by what the room's engine bears; `None`
-/// until so many do. `issued` has a place for each server.
+/// What so many servers say alike that one of them is honest, by what the room's engine bears;
+/// `None` until so many do. `issued` has a place for each server.
 ///
 /// A server that names another engine, which bears fewer, gains nothing: that is not the room's.
 pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {

@@ -24,7 +24,8 @@ use super::tables::{Mixing, Owner, Pads};
 use super::{K23, P1, P2, P3};
 use crate::client::PadContext;
 
-pub use super::intake::{Prints, Refused, TakenIn, check, signed, verify_signature};
+pub use super::intake::{Refused, TakenIn, check, signed, verify_signature};
+pub use super::prints::Prints;
 pub use ostrakon_threeparty::Marks;
 
 /// Why an epoch ended without an output. Nothing of the rows has been revealed, but where something

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 
-use super::intake::Prints;
 use super::messages::RegistrationSpec;
+use super::prints::Prints;
 use super::registration::RegistrationKey;
 use crate::client::{BOX, BOX_BYTES, REGISTRATION_BYTES, Registration, box_about, commitment};
 

@@ -13,6 +13,7 @@ mod intake;
 mod looked;
 mod opening;
 mod outcome;
+mod prints;
 mod tables;
 
 use ostrakon_threeparty::pair::Pair;
