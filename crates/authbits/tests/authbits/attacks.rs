@@ -429,6 +429,8 @@ fn no_output_is_opened_before_the_check() {
     let commitments = sequences(&honest, Kind::Commitment);
     // Coin, sum, output, coin, sum: the output is the third from the end.
     let output = commitments[commitments.len() - 3];
+    let opened = *sequences(&honest, Kind::Opening).last().unwrap();
+    assert_eq!(output, opened + 5, "coin and sum, of two messages each, come in between");
     for withheld in [output - 3, output - 2, output - 1, output] {
         let network = Network::default();
         let nth = honest
