@@ -38,6 +38,8 @@ enum Lie {
     Output,
     /// Open a wrong bit under the source's key in an import, with its MAC shifted likewise.
     Carried,
+    /// Do as in `Opening` under the source's key, and import what comes of it.
+    Multiplied,
     /// Do as in `Output` with bits that have been imported.
     Imported,
 }
@@ -169,6 +171,12 @@ async fn carriage(party: Party, random: Secret, lie: Lie) -> Outcome {
     let keys = [source.key().expose(), target.key().expose()];
     let result = async {
         let mut shares = source.random(2).await?;
+        if cheats && lie == Lie::Multiplied {
+            source.triples.x = shifted(&source.triples.x, 0, 0);
+        }
+        if lie == Lie::Multiplied {
+            shares = source.evaluate(&one_and(), &shares).await?;
+        }
         if cheats && lie == Lie::Carried {
             shares = shifted(&shares, 0, keys[0]);
         }
@@ -189,7 +197,9 @@ fn run_on(network: &Network, parties: u8, lie: Lie, salt: u128) -> Vec<Option<Ou
     world.run(network, |party| -> LocalBoxFuture<'_, _> {
         let random = Secret::new(world.randomness(party.id, "segment"));
         match lie {
-            Lie::Carried | Lie::Imported => carriage(party, random, lie).boxed_local(),
+            Lie::Carried | Lie::Multiplied | Lie::Imported => {
+                carriage(party, random, lie).boxed_local()
+            }
             _ => course(party, random, lie, salt).boxed_local(),
         }
     })
@@ -309,6 +319,12 @@ fn a_different_delta_with_two_peers_is_found() {
 fn a_lie_under_the_source_key_of_an_import_burns_both_segments() {
     assert_burnt(2, Lie::Carried);
     assert_burnt(3, Lie::Carried);
+}
+
+#[test]
+fn a_wrong_product_is_found_before_it_is_imported() {
+    assert_burnt(2, Lie::Multiplied);
+    assert_burnt(3, Lie::Multiplied);
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "an import of what its source has not checked",
         package: "ostrakon-authbits",
-        test: "a_lie_under_the_source_key_of_an_import_burns_both_segments",
+        test: "a_wrong_product_is_found_before_it_is_imported",
         edits: &[Edit {
             file: "crates/authbits/src/online.rs",
             from: "        source.opened.check(&mut self.run, source_delta).await?;",
