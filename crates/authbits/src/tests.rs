@@ -172,7 +172,8 @@ async fn carriage(party: Party, random: Secret, lie: Lie) -> Outcome {
     let result = async {
         let mut shares = source.random(2).await?;
         if cheats && lie == Lie::Multiplied {
-            source.triples.x = shifted(&source.triples.x, 0, 0);
+            // The product is wrong, and its MAC is that of the wrong one.
+            shares = shifted(&shares, 0, 0);
         }
         if lie == Lie::Multiplied {
             shares = source.evaluate(&one_and(), &shares).await?;
