@@ -5,6 +5,7 @@
 //!   then is *waiting*.
 //! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its
 //!   links may have latency and bandwidth.
+//! * [`free_ports`]: where servers of tests listen.
 //! * [`Draw`]: choices from a seed, for worlds of other shapes.
 //! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and
 //!   signs them again.
@@ -15,6 +16,7 @@
 
 mod draw;
 mod network;
+mod ports;
 mod saboteur;
 mod sweep;
 mod wake;
@@ -22,6 +24,7 @@ mod world;
 
 pub use draw::Draw;
 pub use network::{Network, Wire};
+pub use ports::free_ports;
 pub use saboteur::{Mutation, Saboteur, Target};
 pub use sweep::{Case, Script};
 pub use world::World;

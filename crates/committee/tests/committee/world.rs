@@ -23,6 +23,7 @@ use ostrakon_party::{
     Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
 };
 use ostrakon_stats::ExchangeKey;
+use ostrakon_testkit::free_ports;
 use serde_json::Value;
 use sqlx::Connection;
 use tempfile::TempDir;
@@ -331,8 +332,8 @@ impl World {
         (lie, budget): (Option<Lie>, Option<u64>),
     ) -> Self {
         let mut listeners = Vec::new();
-        for _ in 0..count {
-            listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap());
+        for port in free_ports(count) {
+            listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.unwrap());
         }
         let cards = listeners.iter().enumerate().map(|(member, listener)| {
             let mesh = listener.local_addr().unwrap().to_string();

@@ -17,6 +17,7 @@ use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_mixer::{Config, Report, Runner, Visits};
 use ostrakon_party::PartyId;
+use ostrakon_testkit::free_ports;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -63,10 +64,7 @@ impl World {
         let shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 40 };
         let corrupt = ostrakon_mixer::demo::corrupt(n).unwrap();
         let room = Room::new(Digest([6; 32]), corrupt, (0..n).map(key).collect(), shape).unwrap();
-        let addresses = (0..n).map(|_| {
-            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            free.local_addr().unwrap().to_string()
-        });
+        let addresses = free_ports(n).into_iter().map(|port| format!("127.0.0.1:{port}"));
         let mut world = World {
             room: Arc::new(room),
             directory: tempfile::tempdir().unwrap(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_party::{Instance, InstanceKind, Party, PartyId, Roster, SessionId, Step, Tag};
+use ostrakon_testkit::free_ports;
 use tokio::net::TcpListener;
 
 /// Several parties' addresses and keys.
@@ -48,8 +49,8 @@ impl Site {
             (0..n).map(|i| SigningKey::from_seed(&seed(PartyId(i))).verifying_key()).collect();
         let roster = Arc::new(Roster { session: SessionId(Digest([7; 32])), keys });
         let mut listeners = Vec::new();
-        for _ in 0..n {
-            listeners.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        for port in free_ports(usize::from(n)) {
+            listeners.push(TcpListener::bind(("127.0.0.1", port)).await.unwrap());
         }
         let addresses = listeners.iter().map(|l| l.local_addr().unwrap()).collect();
         (Self { roster, addresses, timing: timing(), quota: Quota::default() }, listeners)

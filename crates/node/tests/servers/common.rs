@@ -18,6 +18,7 @@ use ostrakon_node::{Config, EngineProvider, Service, ThreeServers};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
+use ostrakon_testkit::free_ports;
 
 use crate::clocked::{Ahead, Clocked};
 use crate::engine::{Controls, PlainProvider, trust};
@@ -64,12 +65,6 @@ fn mixing_client(
     client.submit(servers, context, slot, issues, row, key).expect("honest servers")
 }
 
-/// Addresses that are free, all at once: taken one after the other, two might be the same.
-pub fn free_addresses<const N: usize>() -> [std::net::SocketAddr; N] {
-    let listeners = [(); N].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap())
-}
-
 /// Seconds since 1970: these servers go by the machine's clock.
 pub fn now() -> u64 {
     std::time::UNIX_EPOCH.elapsed().unwrap().as_secs()
@@ -102,7 +97,10 @@ pub fn configs(directory: &Path) -> Vec<Config> {
 
 /// Configurations of so many servers, four at most, below a directory.
 fn configs_of(parties: u8, directory: &Path) -> Vec<Config> {
-    let addresses = free_addresses::<4>();
+    let addresses = free_ports(usize::from(parties))
+        .into_iter()
+        .map(|port| std::net::SocketAddr::from(([127, 0, 0, 1], port)))
+        .collect::<Vec<_>>();
     let server = |n: u8| ServerConfig {
         name: format!("server {n}"),
         url: format!("http://127.0.0.1:{n}"),

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use ostrakon_broadcast::client::Link;
 use ostrakon_protocol::Readiness;
 use ostrakon_store::Scratch;
+use ostrakon_testkit::free_ports;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
@@ -30,17 +31,6 @@ pub struct Fleet {
     _proxies: JoinSet<()>,
 }
 
-/// Free ports, all at once: taken one after the other, two might be the same.
-async fn free_ports<const N: usize>() -> [u16; N] {
-    let mut listeners = Vec::with_capacity(N);
-    for _ in 0..N {
-        listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port"));
-    }
-    let ports: Vec<_> =
-        listeners.iter().map(|one| one.local_addr().expect("an address").port()).collect();
-    ports.try_into().expect("as many as were asked for")
-}
-
 impl Fleet {
     /// Starts everything and waits until it is at work.
     pub async fn start(directory: &Path) -> Self {
@@ -52,7 +42,7 @@ impl Fleet {
             Scratch::create(&admin, names).await.expect("the tests' PostgreSQL answers");
         let servers = Servers::new(directory);
         let (mut engines, mut ports, mut proxies) = ([0; 3], [[0; INTAKES]; 3], JoinSet::new());
-        let free = free_ports::<{ 3 * (1 + INTAKES) }>().await;
+        let free = free_ports(3 * (1 + INTAKES));
         let each = free.chunks(1 + INTAKES);
         for (n, ((engine, ports), free)) in engines.iter_mut().zip(&mut ports).zip(each).enumerate()
         {
