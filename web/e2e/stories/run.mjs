@@ -1,19 +1,25 @@
 // What groups of several sizes see in real browsers, against three real servers, in rooms that the
 // page's form makes for them: `cargo xtask stories [PEOPLE…]`. Prints a table for people to read.
 
+import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
-import { start } from '../support/deployment.mjs';
+import { program, start } from '../support/deployment.mjs';
 import { HostPage } from '../support/host-page.mjs';
 import { DESKTOP, PHONE, Visitor, launch } from '../support/visitor.mjs';
 
 const SIZES = [1, 2, 3, 5, 8, 30];
+/** As many as a machine of two cores can show at once have a page; others use a terminal. */
+const PAGES = 8;
 /** Milliseconds within which people come, and between two messages of one of them. */
 const [COMING, BETWEEN] = [10_000, 20_000];
 /** Messages that each writes. */
 const MESSAGES = 4;
 /** Milliseconds for which those who are too few wait, and the longest that a message may take. */
 const [ALONE, LONGEST] = [30_000, 120_000];
+/** Milliseconds that terminals have to end: the last of them may be too few to be heard. */
+const LEAVING = 10_000;
 
 /** @typedef {import('@playwright/test').Browser} Browser */
 
@@ -48,7 +54,8 @@ async function opens(browser, origin, people) {
 async function takesPart(person, number, few) {
   const waits = [];
   for (let message = 0; message < (few ? 1 : MESSAGES); message++) {
-    const text = `${number} says ${message}`;
+    // No text is a part of another's: it is looked for on the wall.
+    const text = `${message} by ${number}.`;
     const sent = Date.now();
     await person.say(text);
     const entry = person.page.locator('[data-entry]').filter({ hasText: text });
@@ -65,6 +72,15 @@ async function takesPart(person, number, few) {
 }
 
 /**
+ * Says something from a terminal, and waits until it is on the board.
+ *
+ * @param {string} link
+ * @param {string} text
+ */
+const says = (link, text) =>
+  promisify(execFile)(program(), ['say', link, text], { timeout: LONGEST });
+
+/**
  * @param {Browser} browser
  * @param {string[]} origins
  * @param {number} people
@@ -75,14 +91,15 @@ async function tells(browser, origins, people) {
   const begun = Date.now();
   /** @type {number | null} */
   let first = null;
-  const stories = Array.from({ length: people }, async (_, number) => {
+  let over = false;
+  const home = (/** @type {number} */ number) =>
+    link.replace(new URL(link).origin, origins[number % origins.length] ?? '');
+  const stories = Array.from({ length: Math.min(people, PAGES) }, async (_, number) => {
     await pause(Math.random() * COMING);
-    const home = origins[number % origins.length] ?? '';
-    const own = link.replace(new URL(link).origin, home);
     const person = await Visitor.arrive(browser, number % 2 === 0 ? PHONE : DESKTOP);
     // Many browsers on a busy machine take their time.
     person.page.setDefaultTimeout(LONGEST);
-    await person.join(own);
+    await person.join(home(number));
     const published = person.page.locator('[data-entry]').first();
     void published.waitFor({ timeout: LONGEST }).then(
       () => (first ??= Date.now() - begun),
@@ -92,8 +109,14 @@ async function tells(browser, origins, people) {
     const seen = few ? await person.page.getByText(/more, then messages appear/).innerText() : '';
     return { person, waits, seen };
   });
+  const others = Array.from({ length: people - stories.length }, async (_, number) => {
+    await pause(Math.random() * COMING);
+    while (!over) await says(home(number), `From terminal ${number}`);
+  });
   const all = await Promise.all(stories);
+  over = true;
   await Promise.all(all.map(({ person }) => person.leave()));
+  await Promise.race([Promise.all(others), pause(LEAVING)]);
   const waits = all.flatMap((story) => story.waits);
   const done = waits.filter((wait) => wait !== null).sort((a, b) => a - b);
   return {
