@@ -563,8 +563,9 @@ impl Participant {
         if device.cheats {
             return;
         }
-        let option = u8::try_from(self.line.number).expect("there are few participants");
         for (id, state) in page.log.polls() {
+            let option =
+                u8::try_from(self.line.number).expect("polls are asked of few participants");
             if state.withdrawn {
                 device.outbox.withdraw(*id);
             } else if device.asked.insert(*id) && self.executor().draw(|random| random.chance(80)) {

@@ -193,7 +193,7 @@ fn neighbours(pairs: usize) -> Vec<(usize, usize)> {
 #[test]
 fn every_message_arrives_once_while_servers_die_and_come_back() {
     let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
-    let (pairs, rounds) = if nightly { (100, 20) } else { (2, 9) };
+    let (pairs, rounds) = if nightly { (500, 20) } else { (2, 9) };
     inside(|| {
         let mut crowd = Crowd::new(11, 2 * pairs, neighbours(pairs));
         let mut random = Random::new(12);
