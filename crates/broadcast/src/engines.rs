@@ -19,6 +19,13 @@ pub fn trust(kind: EngineKind, parties: usize) -> Result<Trust, Unbearable> {
     if trust.parties() == parties { Ok(trust) } else { Err(other) }
 }
 
+/// How many of a room's servers must say the same for an honest one to be among them, by what its
+/// engine bears. Of an engine that is not one for so many servers, all must.
+#[must_use]
+pub fn believed(kind: EngineKind, parties: usize) -> usize {
+    trust(kind, parties).map_or(parties, |trust| trust.believed())
+}
+
 /// A participant's side of an engine.
 pub fn client(kind: EngineKind) -> &'static (dyn ClientEngine + Send + Sync) {
     match kind {

@@ -204,11 +204,7 @@ impl fmt::Debug for Agreed {
 /// A server that names another engine, which bears fewer, gains nothing: that is not the room's.
 pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {
     let same = |a: &Issued, b: &Issued| a.context == b.context && a.slot == b.slot;
-    // Of an engine that is not one for so many servers nobody is believed but all together.
-    let believed = |one: &Issued| {
-        engines::trust(one.context.engine, issued.len())
-            .map_or(issued.len(), |trust| trust.believed())
-    };
+    let believed = |one: &Issued| engines::believed(one.context.engine, issued.len());
     let said_by_enough = |one: &&Issued| {
         issued.iter().flatten().filter(|other| same(one, other)).count() >= believed(one)
     };

@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use ostrakon_broadcast::RowFormat;
 use ostrakon_broadcast::client::{choose_home, is_crowded, longest_wait, presence_digest, without};
 use ostrakon_broadcast::envelope::{self, Issued};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
+use ostrakon_broadcast::{RowFormat, engines};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{Outcome, Presence, PresenceAnswer, Status, SubmissionRequest};
@@ -39,8 +39,8 @@ const SPREAD: Duration = Duration::from_millis(800);
 /// epoch at most.
 const CROWDED_EVERY: Duration = Duration::from_secs(1);
 const CROWDED_LOOKS: u32 = 8;
-/// How long the third server may keep the others' material waiting.
-const THIRD_SERVER: Duration = Duration::from_millis(1500);
+/// How long the other servers may keep the material of enough waiting.
+const OTHER_SERVERS: Duration = Duration::from_millis(1500);
 
 /// What happened to a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -495,21 +495,27 @@ impl Participant {
         true
     }
 
-    /// Waits for the issues of all servers, or of two if the third takes its time.
+    /// How many servers must say the same, or have something, for an honest one to be among them.
+    fn believed(&self) -> usize {
+        engines::believed(self.room.descriptor.engine, self.work.issues.len())
+    }
+
+    /// Waits for the issues of all servers, or of enough if the others take their time.
     async fn collect_issues(&mut self, epoch: u64) {
         let missing = self.room.parties().filter(|party| self.work.issues[party.index()].is_none());
         let mut waiting: FuturesUnordered<_> =
             missing.map(|party| fetch_issue(&self.room, &self.key, party, epoch)).collect();
-        let mut patience = std::pin::pin!(tokio::time::sleep(THIRD_SERVER));
+        let believed = self.believed();
+        let mut patience = std::pin::pin!(tokio::time::sleep(OTHER_SERVERS));
         let issues = &mut self.work.issues;
         while issues.iter().any(Option::is_none) {
             tokio::select! {
                 Some((party, issue)) = waiting.next() => issues[party.index()] = Some(issue),
                 () = &mut patience => {
-                    if issues.iter().flatten().count() >= 2 {
+                    if issues.iter().flatten().count() >= believed {
                         return;
                     }
-                    patience.as_mut().reset(Instant::now() + THIRD_SERVER);
+                    patience.as_mut().reset(Instant::now() + OTHER_SERVERS);
                 }
             }
         }
@@ -532,11 +538,11 @@ impl Participant {
             .filter(|party| !self.work.accepted[party.index()])
             .map(|party| submit(&self.room, &request, party, self.work.epoch))
             .collect();
+        let believed = self.believed();
         while let Some((party, accepted)) = waiting.next().await {
             self.work.accepted[party.index()] = accepted;
-            if !self.work.reported
-                && self.work.accepted.iter().filter(|accepted| **accepted).count() >= 2
-            {
+            let have = self.work.accepted.iter().filter(|accepted| **accepted).count();
+            if !self.work.reported && have >= believed {
                 self.work.reported = true;
                 report(Event::Submitted { epoch: self.work.epoch, message: *message });
             }

@@ -234,10 +234,11 @@ impl Messenger {
         let read = |shown| serde_json::from_value::<SignedEntry>(shown).ok();
         let shown: Vec<_> = shown.into_iter().filter_map(read).collect();
         let digest = |signed: &SignedEntry| signed.entry.digest(&self.servers);
-        let twice = |signed: &&SignedEntry| {
-            shown.iter().filter(|other| digest(other) == digest(signed)).count() >= 2
+        let believed = engines::believed(self.room.engine, self.servers.keys.len());
+        let by_enough = |signed: &&SignedEntry| {
+            shown.iter().filter(|other| digest(other) == digest(signed)).count() >= believed
         };
-        let Some(agreed) = shown.iter().find(twice) else { return Ok(false) };
+        let Some(agreed) = shown.iter().find(by_enough) else { return Ok(false) };
         self.board = fresh.starting_at(index, agreed.entry.previous);
         Ok(true)
     }
