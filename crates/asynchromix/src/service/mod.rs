@@ -278,6 +278,7 @@ impl<K: Keys> Service<K> {
         let collecting = self.state.collecting();
         let has_rows = collecting.is_some_and(|(_, epoch)| epoch.has_rows(&self.room));
         self.desk.tick(collecting.map(|(number, _)| number), has_rows);
+        self.preparing.tick();
         self.ask_others(effects);
         self.stirred = true;
     }

@@ -17,6 +17,10 @@ use crate::word::Word;
 
 use super::{Effects, Service, Told};
 
+/// Ticks for which a new batch gives way to an epoch that is closed and not on the board: for the
+/// board people wait, for stock nobody does. It is begun afterwards whatever comes of the epoch.
+const GIVES_WAY: u32 = 100;
+
 /// What this server has of batches that are not ready.
 pub(super) struct Preparing {
     running: BTreeMap<u64, Batch<Shuffle>>,
@@ -26,6 +30,8 @@ pub(super) struct Preparing {
     begun: BTreeSet<u64>,
     /// Shares that were written down and are not in use, with the batches' names.
     dormant: BTreeMap<u64, Vec<u8>>,
+    /// Ticks for which new batches still give way to what is mixed.
+    gives_way: u32,
 }
 
 impl Preparing {
@@ -35,6 +41,7 @@ impl Preparing {
             burnt: BTreeMap::new(),
             begun: BTreeSet::new(),
             dormant: BTreeMap::new(),
+            gives_way: GIVES_WAY,
         };
         for (key, value) in &disk.0 {
             match key {
@@ -44,6 +51,11 @@ impl Preparing {
             }
         }
         preparing
+    }
+
+    /// Some time has passed.
+    pub fn tick(&mut self) {
+        self.gives_way = self.gives_way.saturating_sub(1);
     }
 
     pub fn len(&self) -> usize {
@@ -63,10 +75,14 @@ impl<K: Keys> Service<K> {
         };
         let lacking: Vec<_> = self.state.stock.batches.iter().filter_map(lacking).collect();
         self.say_right_again();
+        let mixes = self.state.epochs.values().any(|epoch| !epoch.collects());
+        if !mixes {
+            self.preparing.gives_way = GIVES_WAY;
+        }
         for number in lacking {
             if self.preparing.begun.contains(&number) {
                 self.say_once("out", number, Word::Out(number));
-            } else {
+            } else if !mixes || self.preparing.gives_way == 0 {
                 self.begin_batch(number, effects);
             }
         }

@@ -218,7 +218,7 @@ fn draft_beyond_a_checkpoint() {
     let mut world = shallow(35);
     world.stock(2);
     lines(&mut world, 8);
-    world.run(2500, |world| world.disks[2].0.contains_key(&Key::Draft(0)));
+    world.watch(2500, |world| world.disks[2].0.contains_key(&Key::Draft(0)));
     let old = world.disks[2].clone();
     world.kill(2);
     let entries = |world: &World| world.services[0].as_ref().unwrap().state().entries;

@@ -1,9 +1,10 @@
 //! Whole lives: what is promised while servers die, lie, restart and lose their data.
 
 use ostrakon_asynchromix::board::Outcome;
+use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Event, Told};
-use ostrakon_asynchromix::{Disk, Shape};
+use ostrakon_asynchromix::{Disk, Key, Shape};
 
 use crate::nightly;
 use crate::world::{Role, SHAPE, World};
@@ -189,6 +190,38 @@ fn a_restart_during_preparation_drops_the_batch() {
     say_all(&mut world);
 }
 
+/// What is prepared next gives way to the epoch that is mixed, but not for ever: an epoch that is
+/// stuck stops no preparation.
+#[test]
+fn new_batches_give_way_to_a_mix_for_a_while() {
+    for stuck in [false, true] {
+        let mut world = World::new(4, 9);
+        world.stock(3);
+        world.meddle = Box::new(move |_, _, bytes| {
+            let of_mix =
+                matches!(Message::decode(bytes, usize::MAX), Ok(Message::Run(RunId::Epoch(_), _)));
+            (!stuck || !of_mix).then(|| bytes.to_vec())
+        });
+        for line in LINES {
+            world.join(Some(line));
+        }
+        let begun = |world: &World| (0..4).any(|i| world.disks[i].0.contains_key(&Key::Begun(3)));
+        let told = |world: &World, what: &Told| world.told[0].contains(what);
+        world.watch(400, |world| told(world, &Told::Begun(3)));
+        if stuck {
+            world.pass(60);
+            assert!(!begun(&world), "it does not give way");
+        } else {
+            world.watch(90, |world| {
+                assert!(world.entries() > 0 || !begun(world), "it does not give way");
+                told(world, &Told::Published(0))
+            });
+        }
+        world.run(120, |world| (0..4).all(|i| world.disks[i].0.contains_key(&Key::Begun(3))));
+        assert_eq!(world.entries() > 0, !stuck);
+    }
+}
+
 /// With five servers preparation goes on without the dead one, for ever, and nothing grows.
 #[test]
 fn five_servers_prepare_without_the_dead_one() {
@@ -209,13 +242,15 @@ fn five_servers_prepare_without_the_dead_one() {
         let disk: usize = world.disks[0]
             .0
             .iter()
-            .filter(|(key, _)| !matches!(key, ostrakon_asynchromix::Key::Entry(_)))
+            .filter(|(key, _)| !matches!(key, Key::Entry(_)))
             .map(|(_, value)| value.len())
             .sum();
         sizes.push([messages, batches, disk]);
     }
     let (early, late) = sizes.split_at(sizes.len() / 2);
     let most = |part: &[[usize; 3]], of: usize| part.iter().map(|s| s[of]).max().unwrap();
+    let of_half = |part| [0, 1, 2].map(|of| most(part, of));
+    println!("messages, batches, disk: {:?}, then {:?} at most", of_half(early), of_half(late));
     for of in 0..3 {
         assert!(2 * most(late, of) <= 3 * most(early, of), "it grows: {sizes:?}");
     }

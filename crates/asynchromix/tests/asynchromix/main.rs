@@ -8,6 +8,7 @@ mod keys;
 mod late;
 mod life;
 mod limits;
+mod sabotage;
 mod storms;
 mod visits;
 mod world;

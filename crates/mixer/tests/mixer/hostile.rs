@@ -19,7 +19,7 @@ fn sizes() -> &'static [usize] {
 }
 
 fn lines(of: &str, count: usize) -> Vec<String> {
-    (0..count).map(|i| format!("{of} {i}")).collect()
+    (0..count).map(|i| format!("{of} {i:02}")).collect()
 }
 
 /// A row is in, and none is on the board.

@@ -222,9 +222,10 @@ impl Devices {
         }
     }
 
+    /// Everybody's line is on the board, and the first device has read as much.
     pub fn all_said(&self) -> bool {
         let said = |news: &Vec<News>| news.iter().any(|n| matches!(n, News::Published(_)));
-        self.news.iter().all(said)
+        self.news.iter().all(said) && self.read().len() >= self.visitors.len()
     }
 
     /// What the first device read.
