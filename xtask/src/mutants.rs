@@ -18,13 +18,17 @@ use crate::shell;
 
 mod clarion;
 mod graphs;
+mod ledger;
 mod mixing;
+mod rooms;
 mod statistics;
 mod tested;
 
 use clarion::CLARION;
 use graphs::GRAPHS;
+use ledger::LEDGER;
 use mixing::MIXING;
+use rooms::ROOMS;
 use statistics::STATISTICS;
 use tested::TESTED;
 
@@ -193,7 +197,8 @@ pub fn run(name: &str) -> Result<()> {
 
 /// All defects that tests of single crates must find.
 fn tests() -> impl Iterator<Item = &'static Tested> {
-    TESTED.iter().chain(MIXING).chain(CLARION).chain(GRAPHS).chain(STATISTICS)
+    let lists = [TESTED, LEDGER, MIXING, ROOMS, CLARION, GRAPHS, STATISTICS];
+    lists.into_iter().flatten()
 }
 
 /// Plants defects that tests of single crates must find.

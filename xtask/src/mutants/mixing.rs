@@ -2,16 +2,236 @@
 
 use super::{Edit, Tested};
 
-/// Of the engine (`robust`) and of its servers and devices (`asynchromix`).
+/// Of the engine (`robust`).
 pub(super) const MIXING: &[Tested] = &[
+    Tested {
+        name: "vectors of any length",
+        package: "ostrakon-robust",
+        test: "one_element_short",
+        edits: &[Edit {
+            file: "crates/robust/src/machine/inbox.rs",
+            from: "message.elements(expected).is_some()",
+            to: "message.body.len() < usize::MAX || message.elements(expected).is_some()",
+        }],
+    },
+    Tested {
+        name: "two vectors in one place",
+        package: "ostrakon-robust",
+        test: "duplicate_share",
+        edits: &[Edit {
+            file: "crates/robust/src/machine/inbox.rs",
+            from: "both[0].body == both[1].body",
+            to: "both[0].step == both[1].step",
+        }],
+    },
+    Tested {
+        name: "no error is corrected",
+        package: "ostrakon-robust",
+        test: "liars_are_corrected",
+        edits: &[Edit {
+            file: "crates/robust/src/collector.rs",
+            from: "(points.len() - 2 * corrupt - 1).min(corrupt)",
+            to: concat!(
+                "(points.len() - 2 * corrupt - 1).min(corrupt) * usize::from(points.i",
+                "s_empty())",
+            ),
+        }],
+    },
+    Tested {
+        name: "rows without a pad",
+        package: "ostrakon-robust",
+        test: "late_row_on_board",
+        edits: &[Edit {
+            file: "crates/robust/src/client.rs",
+            from: "Fp::random(&mut tape)",
+            to: "Fp::random(&mut tape) * Fp::ZERO",
+        }],
+    },
+    Tested {
+        name: "what a king tells is believed",
+        package: "ostrakon-robust",
+        test: "king_lies_alike",
+        edits: &[Edit {
+            file: "crates/robust/src/collector.rs",
+            from: "who_agrees(&points, &self.some(&here), committee.corrupt(), rng)?",
+            to: "(0..points.len()).collect::<Vec<usize>>()",
+        }],
+    },
+    Tested {
+        name: "a dealing that is awaited no longer",
+        package: "ostrakon-robust",
+        test: "silent_offline",
+        edits: &[Edit {
+            file: "crates/robust/src/machine/random.rs",
+            from: "self.dealt.vector(i)",
+            to: "self.dealt.vector(i).or_else(|| self.dealt.vector(self.me))",
+        }],
+    },
+    Tested {
+        name: "ready without the last word",
+        package: "ostrakon-robust",
+        test: "one_checker_that_comes_late",
+        edits: &[Edit {
+            file: "crates/robust/src/offline.rs",
+            from: "!self.agreed.iter().all(|&agreed| agreed)",
+            to: concat!(
+                "self.agreed.iter().filter(|&&agreed| agreed).count() + 1 < self.agre",
+                "ed.len()",
+            ),
+        }],
+    },
+    Tested {
+        name: "a batch burns after it is ready",
+        package: "ostrakon-robust",
+        test: "complaint_after_ready",
+        edits: &[Edit {
+            file: "crates/robust/src/offline.rs",
+            from: concat!(
+                "t) -> Step<Event<Output<R>>> {\n        let mut step = Step::default",
+                "();\n        if matches!(self.state, State::Burned { .. } | State::O",
+                "ver | State::Committing)",
+            ),
+            to: concat!(
+                "t) -> Step<Event<Output<R>>> {\n        let mut step = Step::default",
+                "();\n        if matches!(self.state, State::Burned { .. } | State::C",
+                "ommitting)",
+            ),
+        }],
+    },
+    Tested {
+        name: "another seed after a restart",
+        package: "ostrakon-robust",
+        test: "restart_with_another_seed",
+        edits: &[Edit {
+            file: "crates/robust/src/offline.rs",
+            from: "first != self.subject.commitment(me, &self.seed)",
+            to: "first != digest",
+        }],
+    },
+    Tested {
+        name: "a seed that was not committed to",
+        package: "ostrakon-robust",
+        test: "seed_that_was_not_committed_to",
+        edits: &[Edit {
+            file: "crates/robust/src/offline.rs",
+            from: concat!(
+                "self.subject.commitment(author, &reveal.seed) != self.commitments[&p",
+                "osition]",
+            ),
+            to: "self.subject.commitment(author, &reveal.seed) == Digest([0; 32])",
+        }],
+    },
+    Tested {
+        name: "dealings that nobody signed are evidence",
+        package: "ostrakon-robust",
+        test: "receiver_lies_about_its_dealing",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/judge.rs",
+            from: "instance.vouches(m) && truth.contradicts(m)).collect()",
+            to: concat!(
+                "(instance.vouches(m) || m.from != m.to) && truth.contradicts(m)).col",
+                "lect()",
+            ),
+        }],
+    },
+    Tested {
+        name: "who complains without a cause is not named",
+        package: "ostrakon-robust",
+        test: "groundless_complaint",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/judge.rs",
+            from: "truth.ends_well.then_some(complainer)",
+            to: "(!truth.ends_well).then_some(complainer)",
+        }],
+    },
+    Tested {
+        name: "columns that are not summed",
+        package: "ostrakon-robust",
+        test: "doubled_row",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/shuffle_stock.rs",
+            from: "columns) {",
+            to: "vec![Fp::ONE; columns.len()]) {",
+        }],
+    },
+    Tested {
+        name: "entries that are no bits",
+        package: "ostrakon-robust",
+        test: "sums_alone_would_not_do",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/shuffle_stock.rs",
+            from: "query.holds(wires, rest[0], self.chi)",
+            to: "(query.holds(wires, rest[0], self.chi) || !rest.is_empty())",
+        }],
+    },
+    Tested {
+        name: "seeds of the base field",
+        package: "ostrakon-robust",
+        test: "dealt_seeds_are_of_the_extension",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/shuffle_stock.rs",
+            from: "Fp2::random(tape)",
+            to: "Fp2::from(Fp::random(tape))",
+        }],
+    },
+    Tested {
+        name: "one coefficient more is opened",
+        package: "ostrakon-robust",
+        test: "open_k_plus_1",
+        edits: &[Edit {
+            file: "crates/robust/src/program/powermix.rs",
+            from: "self.sealed() * (1 + self.columns)",
+            to: "self.sealed() * (1 + self.columns) + 1",
+        }],
+    },
+    Tested {
+        name: "a signature for every slot",
+        package: "ostrakon-robust",
+        test: "two_inputs_one_mask",
+        edits: &[Edit {
+            file: "crates/robust/src/client.rs",
+            from: "self.slot.into()",
+            to: "self.epoch",
+        }],
+    },
+    Tested {
+        name: "masks that come again",
+        package: "ostrakon-robust",
+        test: "masks_come_once",
+        edits: &[Edit {
+            file: "crates/robust/src/client.rs",
+            from: "self.collector = None",
+            to: "self.collector = Some(Collector::new(&self.committee))",
+        }],
+    },
+    Tested {
+        name: "every strange message is noted",
+        package: "ostrakon-robust",
+        test: "strange_bytes",
+        edits: &[Edit {
+            file: "crates/robust/src/machine/inbox.rs",
+            from: "self.told[told].insert(from)",
+            to: "(self.told[told].insert(from) || told == 0)",
+        }],
+    },
+    Tested {
+        name: "dealers that choose the order alone",
+        package: "ostrakon-robust",
+        test: "one_honest_dealer_makes",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/shuffle_stock.rs",
+            from: "uniform(self.shape.rows, tape)",
+            to: "(0..self.shape.rows).collect::<Vec<_>>()",
+        }],
+    },
     Tested {
         name: "dealings of any degree",
         package: "ostrakon-robust",
         test: "dealing_of_another_degree",
         edits: &[Edit {
             file: "crates/robust/src/machine/random.rs",
-            from: "        if !fits(&points, &singles, t) || !fits(&points, &wide, 2 * t) {",
-            to: "        if singles.is_empty() || wide.is_empty() && !fits(&points, &wide, 2 * t) {",
+            from: "!fits(&points, &singles, t) || !fits(&points, &wide, 2 * t)",
+            to: "singles.is_empty() || wide.is_empty() && !fits(&points, &wide, 2 * t)",
         }],
     },
     Tested {
@@ -20,8 +240,11 @@ pub(super) const MIXING: &[Tested] = &[
         test: "lie_in_2t",
         edits: &[Edit {
             file: "crates/robust/src/collector.rs",
-            from: "        Some(fits(&points, &fingerprints(&self.some(&here), rng), degree))",
-            to: "        Some(fits(&points, &fingerprints(&self.some(&here), rng), degree) || degree > 0)",
+            from: "fits(&points, &fingerprints(&self.some(&here), rng), degree)",
+            to: concat!(
+                "fits(&points, &fingerprints(&self.some(&here), rng), degree) || degr",
+                "ee > 0",
+            ),
         }],
     },
     Tested {
@@ -30,8 +253,8 @@ pub(super) const MIXING: &[Tested] = &[
         test: "tagged_Pr",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
-            from: "                if self.proved(&answers) {",
-            to: "                if self.proved(&answers) || !answers.is_empty() {",
+            from: "self.proved(&answers)",
+            to: "self.proved(&answers) || !answers.is_empty()",
         }],
     },
     Tested {
@@ -40,8 +263,8 @@ pub(super) const MIXING: &[Tested] = &[
         test: "reused_matrix",
         edits: &[Edit {
             file: "crates/robust/src/offline.rs",
-            from: "        if !journal.spend(self.batch, purpose) {",
-            to: "        if !journal.spend(self.batch, purpose) && purpose == self.batch {",
+            from: "!journal.spend(self.batch, purpose)",
+            to: "!journal.spend(self.batch, purpose) && purpose == self.batch",
         }],
     },
     Tested {
@@ -50,55 +273,18 @@ pub(super) const MIXING: &[Tested] = &[
         test: "one_b_for_all",
         edits: &[Edit {
             file: "crates/robust/src/offline/recipes.rs",
-            from: "singles[..slots].iter().map(|&b| vec![b]).collect();",
-            to: "singles[..slots].iter().map(|_| vec![singles[0]]).collect();",
+            from: "b])",
+            to: "if b != singles[0] { singles[0] } else { b }])",
         }],
     },
     Tested {
         name: "the last power of b left out",
         package: "ostrakon-robust",
-        test: "powermix_bears_every_mutation",
+        test: "powermix_bears",
         edits: &[Edit {
             file: "crates/robust/src/program/powermix.rs",
-            from: "            if k == shape.powers {",
-            to: "            if k > shape.powers {",
-        }],
-    },
-    Tested {
-        name: "a second row under the masks of one epoch",
-        package: "ostrakon-asynchromix",
-        test: "masks_of_an_epoch_that_is_over",
-        edits: &[
-            Edit {
-                file: "crates/asynchromix/src/participant.rs",
-                from: "        if epoch < self.next {\n            return false;",
-                to: "        if epoch < self.next && epoch == u64::MAX {\n            return false;",
-            },
-            Edit {
-                file: "crates/asynchromix/src/participant.rs",
-                from: "slot >= slots || epoch < self.next {",
-                to: "slot >= slots {",
-            },
-        ],
-    },
-    Tested {
-        name: "as many places as one server tells of",
-        package: "ostrakon-asynchromix",
-        test: "masks_of_many_places",
-        edits: &[Edit {
-            file: "crates/asynchromix/src/participant.rs",
-            from: "        if *attempt.told.entry(from).or_insert(told) != told {",
-            to: "        if attempt.told.insert(from, told) == Some((u64::MAX, 0, 0)) {",
-        }],
-    },
-    Tested {
-        name: "shares thrown away that the checkpoint does not know",
-        package: "ostrakon-asynchromix",
-        test: "shares_of_a_batch_that_the_checkpoint_does_not_know",
-        edits: &[Edit {
-            file: "crates/asynchromix/src/service/preparing.rs",
-            from: "            let over = stock.has_begun(**number) && !stock",
-            to: "            let over = !stock",
+            from: "k == shape.powers",
+            to: "k > shape.powers",
         }],
     },
 ];
