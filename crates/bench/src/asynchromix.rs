@@ -6,8 +6,11 @@
 //! of what is signed and verified, encryption, and loopback. Nothing is counted for waiting,
 //! signatures, the ledger or the disk.
 
+mod batch;
 mod decoding;
+mod part;
 pub mod parts;
+mod powermix;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

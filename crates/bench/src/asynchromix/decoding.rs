@@ -10,7 +10,7 @@ use ostrakon_robust::vectors::combine;
 use ostrakon_robust::{Tape, who_agrees};
 
 use super::Units;
-use super::parts::{Part, Wanted};
+use super::part::Part;
 use crate::limit::time;
 use crate::processor;
 
@@ -54,16 +54,16 @@ impl Told {
     }
 }
 
-/// Measures both ways to decode among so many servers.
-pub(super) fn measure(servers: usize, wanted: &Wanted, units: &Units) -> [Part; 2] {
+/// Measures both ways to decode so many values among so many servers.
+pub(super) fn measure(servers: usize, values: usize, runs: u32, units: &Units) -> [Part; 2] {
     let mut tape = Tape::new(&Secret::new([1; 32]));
-    let mut told = Told::new(servers, wanted.values, &mut tape);
+    let mut told = Told::new(servers, values, &mut tape);
     let agreeing = 2 * told.corrupt + 1;
-    let honest = one(&told, "decoding", 0..agreeing, wanted, units, &mut tape);
+    let honest = one(&told, "decoding", 0..agreeing, runs, units, &mut tape);
     for vector in told.vectors.iter_mut().step_by(3).take(told.corrupt) {
         vector.iter_mut().for_each(|value| *value += Fp::ONE);
     }
-    let wrong = one(&told, "decoding, t are wrong", 0..servers, wanted, units, &mut tape);
+    let wrong = one(&told, "decoding, t are wrong", 0..servers, runs, units, &mut tape);
     [honest, wrong]
 }
 
@@ -71,11 +71,11 @@ fn one(
     told: &Told,
     part: &'static str,
     servers: std::ops::Range<usize>,
-    wanted: &Wanted,
+    runs: u32,
     units: &Units,
     tape: &mut Tape,
 ) -> Part {
-    let timed = (0..wanted.runs).map(|_| {
+    let timed = (0..runs).map(|_| {
         let begun = processor::seconds_of_thread();
         let mut found = Vec::new();
         let seconds = time(|| found = black_box(told.decode(servers.clone(), tape)));

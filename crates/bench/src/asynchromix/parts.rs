@@ -5,29 +5,24 @@
 //! are cores work at a time, each on a batch of its own. So a rate is that of all servers on all
 //! cores. Links, the ledger and disks are left out: what they add is in the epoch's phases.
 
-use std::collections::VecDeque;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_crypto::{Digest, Secret, SigningKey};
-use ostrakon_field::Fp;
+use ostrakon_crypto::Secret;
 use ostrakon_party::PartyId;
-use ostrakon_robust::machine::Step;
-use ostrakon_robust::message::HEADER;
 use ostrakon_robust::offline::recipes::{Bits, Powers, Randoms, Triples};
-use ostrakon_robust::offline::{Batch, Event, Recipe, Record, Shuffle, Subject};
+use ostrakon_robust::offline::{Recipe, Shuffle};
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::{Program, clos};
-use ostrakon_robust::{Committee, Tape, cost};
+use ostrakon_robust::{Committee, cost};
 use rayon::prelude::*;
-use serde::Serialize;
 
-use super::decoding;
-use super::{Units, products};
+use super::batch::prepare;
+pub use super::part::Part;
+use super::{Units, decoding, powermix, products};
 use crate::limit::time;
-use crate::measurement::median;
 use crate::party::secret;
 use crate::processor;
 
@@ -42,6 +37,8 @@ pub struct Wanted {
     pub values: usize,
     /// How much larger batches are than the least that is worth measuring.
     pub scale: usize,
+    /// Messages of a PowerMix among the smallest of the committees that prepare.
+    pub mixes: Vec<usize>,
     /// How often; medians are reported.
     pub runs: u32,
 }
@@ -51,58 +48,8 @@ impl Wanted {
     #[must_use]
     pub fn usual(runs: u32) -> Wanted {
         let decoding = vec![4, 7, 10, 31, 100, 301, 1000];
-        Wanted { servers: vec![4, 7, 10], decoding, values: 1 << 15, scale: 128, runs }
-    }
-}
-
-/// A part, measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Part {
-    /// Which.
-    pub part: &'static str,
-    /// Servers.
-    pub servers: usize,
-    /// Pieces: values, triples, bits, powers or rows.
-    pub count: usize,
-    /// On the clock, with all cores; median over the runs.
-    pub seconds: f64,
-    /// Of all cores together, without the time in which other programs had them; the same run's.
-    pub cpu_seconds: f64,
-    /// Pieces in a second on the clock.
-    pub per_second: f64,
-    /// Pieces in a second of as many cores as this machine has, if it did nothing else; 0 where
-    /// the system does not tell what threads compute.
-    pub per_second_of_cores: f64,
-    /// Unavoidable work on all cores.
-    pub limit_seconds: f64,
-    /// `seconds / limit_seconds`.
-    pub ratio: f64,
-}
-
-impl Part {
-    pub(super) fn new(
-        part: &'static str,
-        servers: usize,
-        count: usize,
-        mut timed: Vec<(f64, f64)>,
-        limit_seconds: f64,
-    ) -> Part {
-        let seconds = median(timed.iter().map(|(seconds, _)| *seconds).collect());
-        timed.retain(|(of, _)| *of == seconds);
-        let cpu_seconds = timed.first().map_or(0.0, |(_, cpu)| *cpu);
-        let cores = rayon::current_num_threads() as f64;
-        let of_cores = if cpu_seconds > 0.0 { count as f64 * cores / cpu_seconds } else { 0.0 };
-        Part {
-            part,
-            servers,
-            count,
-            seconds,
-            cpu_seconds,
-            per_second: count as f64 / seconds,
-            per_second_of_cores: of_cores,
-            limit_seconds,
-            ratio: seconds / limit_seconds,
-        }
+        let (servers, mixes) = (vec![4, 7, 10], vec![256, 512]);
+        Wanted { servers, decoding, values: 1 << 15, scale: 128, mixes, runs }
     }
 }
 
@@ -130,10 +77,16 @@ pub fn run(wanted: &Wanted, tell: impl Fn(&str)) -> Result<Vec<Part>> {
         let shuffle = Shuffle::new(&committee, rows, decoding::WIDTH, clos::radices(rows), dealers);
         let shuffle = shuffle.context("a shuffle of a power of two")?;
         parts.push(bench.measure("rows of matrices", rows, &shuffle)?);
+        if wanted.servers.first() == Some(&servers) {
+            for &rows in &wanted.mixes {
+                tell(&format!("PowerMix of {rows} messages"));
+                parts.extend(powermix::measure(&committee, rows, wanted.runs, &units)?);
+            }
+        }
     }
     for &servers in &wanted.decoding {
         tell(&format!("decoding among {servers} servers"));
-        parts.extend(decoding::measure(servers, wanted, &units));
+        parts.extend(decoding::measure(servers, wanted.values, wanted.runs, &units));
     }
     Ok(parts)
 }
@@ -160,8 +113,10 @@ impl Bench<'_> {
             let seconds = time(|| {
                 let batch = |core: usize| {
                     let begun = processor::seconds_of_thread();
-                    let sent = prepare(self.committee, recipe, &Secret::new(seed), core as u64)?;
-                    Ok((sent, processor::seconds_of_thread() - begun))
+                    let seed = Secret::new(seed);
+                    let prepared = prepare(self.committee, recipe, &seed, core as u64)?;
+                    black_box(&prepared.stock);
+                    Ok((prepared.elements, processor::seconds_of_thread() - begun))
                 };
                 all = (0..cores).into_par_iter().map(batch).collect::<Vec<Result<_>>>();
             });
@@ -198,79 +153,6 @@ impl Bench<'_> {
     }
 }
 
-/// Messages and records on their way, and how many members have the stock.
-#[derive(Default)]
-struct Queue {
-    messages: VecDeque<(PartyId, PartyId, Vec<u8>)>,
-    ledger: VecDeque<(PartyId, Record)>,
-    ready: usize,
-    elements: usize,
-}
-
-impl Queue {
-    fn post<T>(&mut self, from: PartyId, step: Step<Event<T>>) -> Result<()> {
-        for (to, bytes) in step.sends {
-            self.elements += (bytes.len() - HEADER) / size_of::<Fp>();
-            self.messages.push_back((from, to, bytes));
-        }
-        for event in step.outputs {
-            match event {
-                Event::Propose(record) => self.ledger.push_back((from, record)),
-                Event::Ready(stock) => {
-                    black_box(stock.stock());
-                    self.ready += 1;
-                }
-                Event::Burned | Event::Judged(_) => {
-                    anyhow::bail!("a batch of honest servers fails")
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Prepares one batch, all members in turn; how many elements they sent.
-fn prepare<R: Recipe>(
-    committee: &Arc<Committee>,
-    recipe: &R,
-    seed: &Secret,
-    number: u64,
-) -> Result<usize> {
-    let members = committee.members();
-    let key = |party: &PartyId| Arc::new(SigningKey::from_seed(&[party.0 + 1; 32]));
-    let keys: Vec<_> = members.iter().map(key).collect();
-    let subject = Subject {
-        session: Digest([0; 32]),
-        number,
-        committee: Arc::clone(committee),
-        keys: keys.iter().map(|key| key.verifying_key()).collect(),
-    };
-    let mut checks = Tape::new(&seed.derive("ostrakon/v1/bench/checks", &[&number.to_le_bytes()]));
-    let mut queue = Queue::default();
-    let mut parts = Vec::new();
-    for (me, (&party, key)) in members.iter().zip(keys).enumerate() {
-        let label = [&[party.0][..], &number.to_le_bytes()];
-        let own = seed.derive("ostrakon/v1/bench/tape", &label);
-        let (batch, record) = Batch::new(subject.clone(), recipe.clone(), me, key, own);
-        parts.push(batch);
-        queue.ledger.push_back((party, record));
-    }
-    loop {
-        if let Some((author, record)) = queue.ledger.pop_front() {
-            for (part, &party) in parts.iter_mut().zip(members) {
-                queue.post(party, part.ordered(author, record.clone(), &mut checks))?;
-            }
-        } else if let Some((from, to, bytes)) = queue.messages.pop_front() {
-            let step = parts[to.index()].handle(from, &bytes, &mut checks);
-            queue.post(to, step)?;
-        } else {
-            break;
-        }
-    }
-    ensure!(queue.ready == members.len(), "a batch of honest servers is not ready");
-    Ok(queue.elements)
-}
-
 /// The parts as a table for people.
 #[must_use]
 pub fn table(parts: &[Part]) -> String {
@@ -302,14 +184,15 @@ mod tests {
 
     #[test]
     fn every_part_is_measured() {
-        let wanted =
-            Wanted { servers: vec![4], decoding: vec![4, 40], values: 200, scale: 1, runs: 1 };
+        let (servers, decoding, mixes) = (vec![4], vec![4, 40], vec![8]);
+        let wanted = Wanted { servers, decoding, values: 200, scale: 1, mixes, runs: 1 };
         let parts = run(&wanted, |_| ()).unwrap();
         let names: Vec<&str> = parts.iter().map(|part| part.part).collect();
         let prepared =
             ["random values", "triples", "random bits", "powers", "rows of matrices"].to_vec();
+        let mixed = ["PowerMix, stock", "PowerMix"].to_vec();
         let decoded = ["decoding", "decoding, t are wrong"].repeat(2);
-        assert_eq!(names, [prepared, decoded].concat());
+        assert_eq!(names, [prepared, mixed, decoded].concat());
         for part in &parts {
             assert!(part.seconds > 0.0 && part.limit_seconds > 0.0, "{part:?}");
             assert!((part.per_second * part.seconds / part.count as f64 - 1.0).abs() < 1e-9);
