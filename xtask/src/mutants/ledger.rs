@@ -266,7 +266,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a named block may be unknown to its voters",
         package: "ostrakon-agreement",
-        test: "fork_without_horizon",
+        test: "names_an_unknown_one",
         edits: &[Edit {
             file: "crates/agreement/src/dag/voter.rs",
             from: "self.is_known(&reference)",

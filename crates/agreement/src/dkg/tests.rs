@@ -258,7 +258,13 @@ fn complaint_with_another_s_key_is_not_heard() {
 
 #[test]
 fn opening_that_does_not_fit_its_commitment_names_its_dealer() {
-    let other = machine(4, 9, 1).0.opening;
+    // Another one for the same attempt, with its proof.
+    let label = "ostrakon/v1/agreement/dkg polynomial";
+    let mut drawn = Stream::of(signing(1).derive(label, &[b"another"]), label);
+    let polynomial = Polynomial::random(2, &mut drawn);
+    let possession = polynomial.prove(id(1), &context(0), &mut drawn);
+    let other = Dealing { commitments: polynomial.commitments(), possession };
+    assert!(other.check(id(1), &context(0), 2).is_some());
     for change in 0..3 {
         let mut world = World::new(4, 0);
         world.run(|from, _, message| match message.body {

@@ -193,9 +193,12 @@ fn starved_author() {
             }
             let said = (id(0), format!("late by {lag}").into_bytes());
             assert!(!world.machines[1].app.records().contains(&said), "it was not late");
+            let top = |world: &World| world.machines[1].ledger.as_ref().unwrap().top();
+            let before = top(&world);
             world.settle();
             world.check();
             assert!(world.machines[n - 1].app.records().contains(&said));
+            assert!(top(&world) < before + 100, "it came in after it had expired");
         }
     }
 }
@@ -359,6 +362,26 @@ fn block_below_the_line_has_no_vote() {
             run_for(&mut world, 1, "on");
         }
         assert_eq!(certified(&mut world, 3, b"early").1.votes.len(), votes_of_three);
+    }
+}
+
+/// A block that names one which its voters lack has no vote, also where no leader to come orders
+/// that one: with a certificate it could stop who is slower and would have to wait for it.
+#[test]
+fn block_that_names_an_unknown_one_has_no_vote() {
+    for (names, votes_of_three) in [(false, 3), (true, 0)] {
+        let mut world = World::new(params(4, 8, 1024), &roles(4, Role::Dead), 3);
+        let last = |world: &World| world.machines[0].ledger.as_ref().unwrap().agreed().last;
+        while last(&world) < 12 {
+            run_for(&mut world, 1, "on");
+        }
+        let line = last(&world) - 8;
+        let mut block = block(3, line + 6, world.parents(line + 5), b"names");
+        if names {
+            block.older = vec![Reference { round: line, author: id(3), digest: Digest([7; 32]) }];
+        }
+        let block = block.sign(&world.params, &world.keys(id(3)));
+        assert_eq!(certify(&mut world, &block).votes.len(), votes_of_three);
     }
 }
 

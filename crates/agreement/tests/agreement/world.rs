@@ -444,8 +444,10 @@ impl World {
                 self.restart(i);
             }
         }
+        let limit = 2_000 * self.machines.len().pow(2);
         for _ in 0..150 {
-            self.deliver_all(usize::MAX);
+            self.deliver_all(limit);
+            assert!(self.pool.is_empty(), "seed {}: messages lead to more without end", self.seed);
             if self.is_settled() {
                 return;
             }

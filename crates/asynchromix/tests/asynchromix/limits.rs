@@ -46,8 +46,13 @@ fn more_requests_than_places() {
     }
     let quota = world.room.quota();
     assert!(assigned(&world, 0) <= quota, "{} of {quota}", assigned(&world, 0));
-    // It goes on, and whoever was turned away finds a place elsewhere.
+    // It goes on, and who waited in memory is no more than that either; whoever was turned away
+    // finds a place elsewhere.
     world.roles = roles;
+    world.watch(60, |world| {
+        assert!(assigned(world, 0) <= quota, "{} of {quota}", assigned(world, 0));
+        world.services[0].as_ref().unwrap().state().epochs[&0].of_home(id(0)) == quota
+    });
     for line in ["a", "b", "c", "d", "e", "f"] {
         world.join(Some(line));
     }
