@@ -1,7 +1,7 @@
 //! The sweep of the service: one server's messages of each kind, to servers and to participants,
 //! are changed in each way; it and another server are away until what they lack is dropped.
-//! Everybody's line is on the board, and nobody honest is blamed. (Runs' messages are signed anew in the
-//! engine's sweep, and the ledger has its own.)
+//! Everybody's line is on the board, and nobody honest is blamed. (Runs' messages are signed anew
+//! in the engine's sweep, and the ledger has its own.)
 
 use std::cell::Cell;
 use std::rc::Rc;
