@@ -26,14 +26,17 @@ pub(crate) fn zeroed_words(n: usize) -> Vec<u32> {
 
 /// Has the C library take large buffers from the system, always, and give them back when they are
 /// freed. By itself it begins to recycle them after the first, and clears every recycled one on the
-/// calling thread; fresh pages are cleared on touch, by all threads.
+/// calling thread; fresh pages are cleared on touch, by all threads. And has it keep a few smaller
+/// ones that are free: it would give back a table of just below that size as soon as it is freed,
+/// and pages would be cleared anew for the next one.
 fn keep_large_apart() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();
-        // SAFETY: the call sets a parameter of the allocator, which any thread may do at any time.
+        // SAFETY: the calls set parameters of the allocator, which any thread may do at any time.
         ONCE.call_once(|| unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE as libc::c_int);
+            libc::mallopt(libc::M_TRIM_THRESHOLD, 4 * LARGE as libc::c_int);
         });
     }
 }
