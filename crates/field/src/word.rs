@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
-use ostrakon_kernels::{Prg, replicated_rows, xor_into};
+use ostrakon_kernels::{Prg, linear_rows, replicated_rows, xor_into};
 
 use zeroize::Zeroize;
 
@@ -77,6 +77,16 @@ pub trait WordField:
         }
     }
 
+    /// Adds a stream's elements, from its beginning, to a table.
+    fn add_stream(dst: &mut [u8], prg: &Prg) {
+        with_stream::<Self>(dst, prg, Self::add_into);
+    }
+
+    /// Subtracts a stream's elements, from its beginning, from a table.
+    fn sub_stream(dst: &mut [u8], prg: &Prg) {
+        with_stream::<Self>(dst, prg, Self::sub_into);
+    }
+
     /// Adds a table to a table.
     fn add_into(dst: &mut [u8], src: &[u8]) {
         combine(dst, src, |a: Self, b| a + b);
@@ -111,6 +121,24 @@ pub trait WordField:
             })
             .sum()
     }
+
+    /// ⟨c, row⟩ of each row of a table, whose rows have one element for each of `c`.
+    fn linear_rows(c: &[Self], rows: &[u8]) -> Vec<Self> {
+        let dot =
+            |row: &[u8]| -> Self { c.iter().zip(elements::<Self>(row)).map(|(c, v)| *c * v).sum() };
+        rows.chunks_exact(c.len() * ELEMENT_BYTES).map(dot).collect()
+    }
+}
+
+/// Combines a table with a stream, piece by piece: the stream is not as long as the table.
+fn with_stream<F: WordField>(dst: &mut [u8], prg: &Prg, combine: impl Fn(&mut [u8], &[u8])) {
+    const BLOCK: usize = 4096;
+    let mut scratch = [0; BLOCK];
+    for (i, block) in dst.chunks_mut(BLOCK).enumerate() {
+        let scratch = &mut scratch[..block.len()];
+        F::expand(prg, (i * BLOCK / ELEMENT_BYTES) as u64, scratch);
+        combine(block, scratch);
+    }
 }
 
 /// The words of a table.
@@ -133,7 +161,10 @@ pub fn element<F: WordField>(word: u64) -> F {
 
 /// The table of some elements.
 pub fn to_table<F: WordField>(elements: impl IntoIterator<Item = F>) -> Vec<u8> {
-    elements.into_iter().flat_map(|element| element.to_word().to_le_bytes()).collect()
+    let elements = elements.into_iter();
+    let mut table = Vec::with_capacity(elements.size_hint().0 * ELEMENT_BYTES);
+    elements.for_each(|element| table.extend_from_slice(&element.to_word().to_le_bytes()));
+    table
 }
 
 fn combine<F: WordField>(dst: &mut [u8], src: &[u8], sum: impl Fn(F, F) -> F) {
@@ -171,6 +202,14 @@ impl WordField for Gf64 {
         prg.fill_at(first * ELEMENT_BYTES as u64, out);
     }
 
+    fn add_stream(dst: &mut [u8], prg: &Prg) {
+        prg.xor_at(0, dst);
+    }
+
+    fn sub_stream(dst: &mut [u8], prg: &Prg) {
+        prg.xor_at(0, dst);
+    }
+
     fn add_into(dst: &mut [u8], src: &[u8]) {
         xor_into(dst, src);
     }
@@ -186,6 +225,14 @@ impl WordField for Gf64 {
     fn replicated_rows(c: &[Self], x_a: &[u64], x_b: &[u64], rows_a: &[u8], rows_b: &[u8]) -> Self {
         let c: Vec<u64> = c.iter().map(|c| c.0).collect();
         Gf64(replicated_rows(&c, c.len() * ELEMENT_BYTES, x_a, x_b, rows_a, rows_b))
+    }
+
+    fn linear_rows(c: &[Self], rows: &[u8]) -> Vec<Self> {
+        let c: Vec<u64> = c.iter().map(|c| c.0).collect();
+        let width = c.len() * ELEMENT_BYTES;
+        let mut sums = vec![0; rows.len() / width];
+        linear_rows(&c, rows, width, &mut sums);
+        sums.into_iter().map(Gf64).collect()
     }
 }
 
@@ -207,6 +254,29 @@ impl WordField for Fp61 {
 
     fn from_uniform(word: u64) -> Option<Self> {
         Fp61::canonical(word & P61)
+    }
+
+    fn replicated_rows(c: &[Self], x_a: &[u64], x_b: &[u64], rows_a: &[u8], rows_b: &[u8]) -> Self {
+        // Products are below 2^122, so that up to seven are added before the sum is reduced.
+        const TOGETHER: usize = 7;
+        let product = |a: Self, b: Self| u128::from(a.value()) * u128::from(b.value());
+        let reduced = |sum: u128| Self::new(sum as u64 & P61) + Self::new((sum >> 61) as u64);
+        let width = c.len() * ELEMENT_BYTES;
+        let dot = |row: &[u8]| -> Self {
+            let parts = c.chunks(TOGETHER).zip(row.chunks(TOGETHER * ELEMENT_BYTES));
+            let part = |(c, row): (&[Self], &[u8])| {
+                let products = c.iter().zip(elements(row)).map(|(c, v)| product(*c, v));
+                reduced(products.sum())
+            };
+            parts.map(part).sum()
+        };
+        let rows = rows_a.chunks_exact(width).zip(rows_b.chunks_exact(width));
+        let weights = x_a.iter().zip(x_b).map(|(x_a, x_b)| (element(*x_a), element(*x_b)));
+        let terms = weights.zip(rows).map(|((x_a, x_b), (a, b)): ((Self, Self), _)| {
+            let (a, b) = (dot(a), dot(b));
+            reduced(product(x_a, a + b) + product(x_b, a))
+        });
+        terms.sum()
     }
 }
 
@@ -232,6 +302,11 @@ mod tests {
         assert_eq!(sum, to_table(by_elements));
         F::sub_into(&mut sum, &b);
         assert_eq!(sum, a);
+        F::add_stream(&mut sum, &Prg::new(&[2; 32]));
+        F::sub_into(&mut sum, &a);
+        assert_eq!(sum, b);
+        F::sub_stream(&mut sum, &Prg::new(&[2; 32]));
+        assert!(sum.iter().all(|byte| *byte == 0));
         let c = [F::nth(3), F::nth(5)];
         let (x_a, x_b): (Vec<u64>, Vec<u64>) =
             (words(&table::<F>(3, 20)).collect(), words(&table::<F>(4, 20)).collect());
