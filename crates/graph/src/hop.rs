@@ -4,15 +4,16 @@
 //! All of them are applied alike to what the servers know and to shares of what they do not know.
 
 use ostrakon_field::{ELEMENT_BYTES, WordField, element};
-use ostrakon_kernels::permutation;
+use ostrakon_kernels::{Prg, permutation, zeroed_table};
 
 use crate::owner::Maps;
 use crate::ruffle2::uses::permuted;
 
 /// What every row of a list multiplies what passes it by.
 pub enum Coefficients<F> {
-    /// By an element of its own, in the order in which rows stand when they are multiplied.
-    Each(Vec<F>),
+    /// By an element of its own: those of a stream, in the order in which rows stand when they are
+    /// multiplied.
+    Each(Box<Prg>),
     /// All by the same.
     Same(F),
 }
@@ -49,15 +50,35 @@ fn suffix_sums<F: WordField>(table: &mut [u8]) {
     }
 }
 
-/// Differences of neighbours: x_v − x_{v−1}, or x_v − x_{v+1} backward.
-fn differences<F: WordField>(values: &[u8], backward: bool) -> Vec<u8> {
+/// Differences of neighbours: x_v − x_{v−1}, or x_v − x_{v+1} backward; then zeros, up to so many
+/// rows.
+fn differences<F: WordField>(values: &[u8], backward: bool, rows: usize) -> Vec<u8> {
+    let mut table = zeroed_table(rows * ELEMENT_BYTES);
     let values = values.as_chunks::<ELEMENT_BYTES>().0;
     let neighbour = |v: usize| match backward {
         false => v.checked_sub(1).map(|v| &values[v]),
         true => values.get(v + 1),
     };
-    let difference = |v: usize| get::<F>(&values[v]) - neighbour(v).map_or(F::ZERO, get);
-    (0..values.len()).flat_map(|v| difference(v).to_word().to_le_bytes()).collect()
+    for (v, word) in words_mut(&mut table)[..values.len()].iter_mut().enumerate() {
+        let difference = get::<F>(&values[v]) - neighbour(v).map_or(F::ZERO, get);
+        *word = difference.to_word().to_le_bytes();
+    }
+    table
+}
+
+/// Multiplies each row by an element of a stream.
+fn multiply<F: WordField>(table: &mut [u8], stream: &Prg) {
+    use rayon::prelude::*;
+    const BLOCK: usize = 4096;
+    let blocks = table.par_chunks_mut(BLOCK).enumerate().with_min_len(16);
+    blocks.for_each(|(block, rows)| {
+        let mut factors = [0; BLOCK];
+        let factors = &mut factors[..rows.len()];
+        F::expand(stream, (block * BLOCK / ELEMENT_BYTES) as u64, factors);
+        for (word, factor) in words_mut(rows).iter_mut().zip(words_mut(factors)) {
+            *word = (get::<F>(word) * get(factor)).to_word().to_le_bytes();
+        }
+    });
 }
 
 impl Route {
@@ -82,8 +103,7 @@ impl Route {
 
     /// From the vertices' values to the table that is shuffled first.
     pub fn enter<F: WordField>(&self, values: &[u8]) -> Vec<u8> {
-        let mut table = differences::<F>(values, self.backward);
-        table.resize(self.rows() * ELEMENT_BYTES, 0);
+        let table = differences::<F>(values, self.backward, self.rows());
         if self.backward { permuted(&table, ELEMENT_BYTES, &self.maps[0]) } else { table }
     }
 
@@ -96,11 +116,7 @@ impl Route {
             Coefficients::Same(c) => words_mut(&mut table).iter_mut().for_each(|word| {
                 *word = (get::<F>(word) * *c).to_word().to_le_bytes();
             }),
-            Coefficients::Each(each) => {
-                for (word, c) in words_mut(&mut table).iter_mut().zip(each) {
-                    *word = (get::<F>(word) * *c).to_word().to_le_bytes();
-                }
-            }
+            Coefficients::Each(stream) => multiply::<F>(&mut table, stream),
         }
         if self.backward { permuted(&table, ELEMENT_BYTES, &self.maps[1]) } else { table }
     }
@@ -115,18 +131,19 @@ impl Route {
     pub fn leave<F: WordField>(&self, table: &[u8]) -> Vec<u8> {
         let vertices = self.vertices * ELEMENT_BYTES;
         if self.backward {
-            return differences::<F>(&table[..vertices], true);
+            return differences::<F>(&table[..vertices], true, self.vertices);
         }
         let base = permuted(table, ELEMENT_BYTES, &self.maps[2][..self.vertices]);
-        differences::<F>(&base, false)
+        differences::<F>(&base, false, self.vertices)
     }
 
     /// Sorted (forward), and summed up.
     fn through<F: WordField>(&self, table: &[u8], k: usize) -> Vec<u8> {
         if self.backward {
-            let mut table = table.to_vec();
-            suffix_sums::<F>(&mut table);
-            return table;
+            let mut sums = zeroed_table(table.len());
+            sums.copy_from_slice(table);
+            suffix_sums::<F>(&mut sums);
+            return sums;
         }
         let mut table = permuted(table, ELEMENT_BYTES, &self.maps[k]);
         prefix_sums::<F>(&mut table, 1, 0);

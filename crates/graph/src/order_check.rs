@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ostrakon_crypto::Digest;
 use ostrakon_field::{ELEMENT_BYTES, Fp61, WordField, elements, to_table};
+use ostrakon_kernels::zeroed_table;
 use ostrakon_replicated::pair::Pair;
 
 use crate::hop::prefix_sums;
@@ -62,11 +63,15 @@ impl Checked {
 
     /// The public table that goes in.
     fn table(&self, vertices: usize) -> Vec<u8> {
-        let row = |(row, label): (usize, &Fp61)| {
+        let mut table = zeroed_table(self.labels.len() * WIDTH);
+        let rows = table.as_chunks_mut::<WIDTH>().0.iter_mut().zip(&self.labels).enumerate();
+        for (row, (bytes, label)) in rows {
             let count = if row < vertices { Fp61::ONE } else { Fp61::ZERO };
-            [*label, count, count]
-        };
-        to_table(self.labels.iter().enumerate().flat_map(row))
+            for (word, value) in bytes.chunks_exact_mut(ELEMENT_BYTES).zip([*label, count, count]) {
+                word.copy_from_slice(&value.to_word().to_le_bytes());
+            }
+        }
+        table
     }
 
     /// From what a shuffle made to what the next one is applied to, or to the base order.
@@ -89,12 +94,12 @@ impl Checked {
 
     /// The sum that a list that is a graph gives.
     fn expected(&self, vertices: usize) -> Fp61 {
-        let row = |(row, label): (usize, &Fp61)| {
-            let count = Fp61::new(row as u64 + 1);
-            [*label, count, count]
+        let rows = self.labels.iter().zip(self.weights.as_chunks::<WORDS>().0).enumerate();
+        let row = |(row, (label, [of_label, source, target])): (usize, (&Fp61, &[Fp61; WORDS]))| {
+            let count = if row < vertices { Fp61::new(row as u64 + 1) } else { Fp61::ZERO };
+            *label * *of_label + count * (*source + *target)
         };
-        let table = to_table(self.labels.iter().enumerate().flat_map(row));
-        self.weigh(vertices, &table)
+        rows.map(row).sum()
     }
 }
 
@@ -142,20 +147,18 @@ impl Checker<'_> {
         for list in lists {
             let mut shares: [Option<Vec<u8>>; 3] = Pair::ALL.map(|pair| {
                 let own = self.seeds.get(pair).is_some();
-                own.then(|| vec![0; self.spec.rows(list.list) * WIDTH])
+                own.then(|| zeroed_table(self.spec.rows(list.list) * WIDTH))
             });
             for step in 0..3 {
                 let u = self.use_of(list, step);
                 let difference: OwnShares = Pair::ALL.map(|pair| {
-                    let share = shares[pair.index()].as_ref()?;
-                    Some(Bytes::from(less_input::<Fp61>(self.seeds, &u, pair, share.clone())))
+                    let share = shares[pair.index()].take()?;
+                    Some(Bytes::from(less_input::<Fp61>(self.seeds, &u, pair, share)))
                 });
                 tables.push((u.id.permutation, difference));
-                for pair in Pair::ALL {
-                    if let Some(share) = &mut shares[pair.index()] {
-                        let u_share = self.prepared[&u.id].share::<Fp61>(self.seeds, pair);
-                        *share = list.link(step, &u_share);
-                    }
+                for pair in Pair::of_party(self.run.me()) {
+                    let u_share = self.prepared[&u.id].share::<Fp61>(self.seeds, pair);
+                    shares[pair.index()] = Some(list.link(step, &u_share));
                 }
             }
             masks.push(shares);
@@ -192,8 +195,6 @@ pub fn less_input<F: WordField>(
     pair: Pair,
     mut share: Vec<u8>,
 ) -> Vec<u8> {
-    let mut input = ostrakon_kernels::zeroed_table(u.bytes());
-    F::expand(&seeds.of(pair).prg(Purpose::Input(u.id)), 0, &mut input);
-    F::sub_into(&mut share, &input);
+    F::sub_stream(&mut share, &seeds.of(pair).prg(Purpose::Input(u.id)));
     share
 }

@@ -82,12 +82,12 @@ impl<P: VertexProgram> Link<P> {
         self.job.spec()
     }
 
-    fn coefficients(&self, list: usize, rows: usize, hop: u32) -> Coefficients<P::F> {
+    fn coefficients(&self, list: usize, hop: u32) -> Coefficients<P::F> {
         match self.job.program().along(hop) {
             Along::Times(factor) => Coefficients::Same(factor),
             Along::Coin => {
                 let numbers = [list as u64, hop.into()];
-                Coefficients::Each(coin::elements(&self.coin, b"coefficients", &numbers, rows))
+                Coefficients::Each(coin::stream(&self.coin, b"coefficients", &numbers).into())
             }
         }
     }
@@ -147,7 +147,7 @@ impl<P: VertexProgram> Link<P> {
                     self.prepared[&u.id].share::<P::F>(&self.seeds, pair)
                 };
                 let table = through(0, route.enter::<P::F>(&state));
-                let coefficients = self.coefficients(*list, route.rows(), hop);
+                let coefficients = self.coefficients(*list, hop);
                 let table = through(1, route.turn::<P::F>(&table, &coefficients));
                 let table = through(2, route.gather::<P::F>(&table));
                 P::F::add_into(&mut gathered, &route.leave::<P::F>(&table));
@@ -162,7 +162,7 @@ impl<P: VertexProgram> Link<P> {
                     rows.extend(to_table(decoys.copied()));
                     let share = less_input::<P::F>(&self.seeds, &u, pair, rows);
                     differences.insert(u.id, share);
-                    self.prepared[&u.id].share::<P::F>(&self.seeds, pair)
+                    self.prepared[&u.id].share::<P::F>(&self.seeds, pair).into_owned()
                 }
             });
         }
@@ -177,7 +177,7 @@ impl<P: VertexProgram> Link<P> {
     }
 
     /// L5: opens L(U) − α_in for all uses of all hops, one round.
-    pub async fn open(self, run: &Run, maps: Vec<Option<Maps>>) -> Result<Linked<P>, Stop> {
+    pub async fn open(mut self, run: &Run, maps: Vec<Option<Maps>>) -> Result<Linked<P>, Stop> {
         let lists = maps.iter().enumerate();
         let ways: Vec<Ways> = lists
             .filter_map(|(list, maps)| Some(Ways::new(self.spec(), list, maps.as_ref()?)))
@@ -190,6 +190,8 @@ impl<P: VertexProgram> Link<P> {
         let [a, b] = Pair::of_party(run.me());
         let (mut of_a, states_a) = self.walk_masks(&ways, a);
         let (mut of_b, states_b) = self.walk_masks(&ways, b);
+        // The masks are worked out, and what they were made of is as large as the differences.
+        self.prepared.clear();
         let spec = self.spec();
         let (mut ids, mut tables) = (Vec::new(), Vec::new());
         let mut add = |id: UseId, sequence: u32| {
@@ -382,8 +384,7 @@ impl<P: VertexProgram> Linked<P> {
                 .zip(shuffled)
                 .map(|(way, table)| match step {
                     0 => {
-                        let rows = way.at(hop).rows();
-                        let coefficients = self.link.coefficients(way.list, rows, hop);
+                        let coefficients = self.link.coefficients(way.list, hop);
                         way.at(hop).turn::<P::F>(&table, &coefficients)
                     }
                     1 => way.at(hop).gather::<P::F>(&table),

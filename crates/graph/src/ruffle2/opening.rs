@@ -39,14 +39,19 @@ pub async fn open<F: WordField>(
             }
         }
     }
-    let opened = tables.into_iter().map(|(number, shares)| async move {
-        let mut own = shares.into_iter().flatten();
-        let (a, b) = (own.next().expect("two shares"), own.next().expect("two shares"));
+    let opened = tables.into_iter().map(|(number, mut shares)| async move {
+        // Of the two own shares one is on its way to a peer; the other's place is free for the sum.
+        let of = |peer: u8| Pair::without(peer).index();
+        let [sent, kept] = match run.peers() {
+            [a, b] if makers(a).0 == run.me() => [of(a), of(b)],
+            [a, b] => [of(b), of(a)],
+        };
+        let [sent, kept] = [sent, kept].map(|at| shares[at].take().expect("an own pair's share"));
         let kinds = (Kind::Opening, Kind::OpeningDigest);
-        let rule = Rule::table::<F>(a.len() / ostrakon_field::ELEMENT_BYTES);
+        let rule = Rule::table::<F>(kept.len() / ostrakon_field::ELEMENT_BYTES);
         let missing = run.receive_vouched(kinds, makers(run.me()), number, rule).await?;
-        let mut sum = a.to_vec();
-        F::add_into(&mut sum, &b);
+        let mut sum = Vec::from(kept);
+        F::add_into(&mut sum, &sent);
         F::add_into(&mut sum, &missing);
         Ok::<_, Stop>(sum)
     });

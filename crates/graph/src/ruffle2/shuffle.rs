@@ -4,7 +4,6 @@
 use bytes::Bytes;
 use futures::future::try_join_all;
 use ostrakon_field::WordField;
-use ostrakon_kernels::zeroed_table;
 use ostrakon_party::{Body, Header};
 use ostrakon_replicated::pair::Pair;
 
@@ -68,11 +67,9 @@ impl Shuffler<'_> {
     }
 
     /// π_ij(table + R_ij).
-    fn step<F: WordField>(&self, of: &Use, pair: Pair, table: &[u8]) -> Body {
-        let mut masked = zeroed_table(of.bytes());
-        F::expand(&self.seeds.of(pair).prg(Purpose::Mask(of.id)), 0, &mut masked);
-        F::add_into(&mut masked, table);
-        Body::new(permuted(&masked, of.width(), self.factors.of(of, pair)))
+    fn step<F: WordField>(&self, of: &Use, pair: Pair, mut table: Vec<u8>) -> Body {
+        F::add_stream(&mut table, &self.seeds.of(pair).prg(Purpose::Mask(of.id)));
+        Body::new(permuted(&table, of.width(), self.factors.of(of, pair)))
     }
 
     fn digest(&self, to: u8, kind: Kind, sequence: u32, table: &Body) {
@@ -94,12 +91,12 @@ impl Shuffler<'_> {
     }
 
     /// X: digest of δ1 to Y and δ2 to Z; takes δ3 from Y and its digest from Z.
-    async fn as_x<F: WordField>(&self, uses: Vec<Applied>) -> Result<Vec<Bytes>, Stop> {
-        for Applied { of, sequence, beta } in &uses {
+    async fn as_x<F: WordField>(&self, mut uses: Vec<Applied>) -> Result<Vec<Bytes>, Stop> {
+        for Applied { of, sequence, beta } in &mut uses {
             let (roles, [xz, xy, _]) = (of.roles(), of.roles().stages());
-            let d1 = self.step::<F>(of, xz, beta);
+            let d1 = self.step::<F>(of, xz, std::mem::take(beta));
             self.digest(roles.y, Kind::Delta1Digest, *sequence, &d1);
-            let d2 = self.step::<F>(of, xy, d1.bytes());
+            let d2 = self.step::<F>(of, xy, d1.into_bytes().into());
             self.run.send(roles.z, Kind::Delta2, *sequence, d2);
         }
         let roles = uses[0].of.roles();
@@ -115,9 +112,9 @@ impl Shuffler<'_> {
         let mut tables = Vec::with_capacity(uses.len());
         for (Applied { of, sequence, .. }, d1) in uses.iter().zip(received) {
             let [_, xy, yz] = of.roles().stages();
-            let d2 = self.step::<F>(of, xy, &d1);
+            let d2 = self.step::<F>(of, xy, d1.into());
             self.digest(roles.z, Kind::Delta2Digest, *sequence, &d2);
-            let d3 = self.step::<F>(of, yz, d2.bytes());
+            let d3 = self.step::<F>(of, yz, d2.into_bytes().into());
             self.run.send(roles.x, Kind::Delta3, *sequence, d3.clone());
             tables.push(d3.into_bytes());
         }
@@ -126,18 +123,19 @@ impl Shuffler<'_> {
 
     /// Z: δ1 to Y; takes δ2 from X and its digest from Y, and sends nothing before they agree;
     /// digest of δ3 to X.
-    async fn as_z<F: WordField>(&self, uses: Vec<Applied>) -> Result<Vec<Bytes>, Stop> {
+    async fn as_z<F: WordField>(&self, mut uses: Vec<Applied>) -> Result<Vec<Bytes>, Stop> {
         let roles = uses[0].of.roles();
-        for Applied { of, sequence, beta } in &uses {
+        for Applied { of, sequence, beta } in &mut uses {
             let [xz, _, _] = of.roles().stages();
-            self.run.send(roles.y, Kind::Delta1, *sequence, self.step::<F>(of, xz, beta));
+            let d1 = self.step::<F>(of, xz, std::mem::take(beta));
+            self.run.send(roles.y, Kind::Delta1, *sequence, d1);
         }
         let kinds = (Kind::Delta2, Kind::Delta2Digest);
         let received = self.receive::<F>(kinds, (roles.x, roles.y), &uses).await?;
         let mut tables = Vec::with_capacity(uses.len());
         for (Applied { of, sequence, .. }, d2) in uses.iter().zip(received) {
             let [_, _, yz] = of.roles().stages();
-            let d3 = self.step::<F>(of, yz, &d2);
+            let d3 = self.step::<F>(of, yz, d2.into());
             self.digest(roles.x, Kind::Delta3Digest, *sequence, &d3);
             tables.push(d3.into_bytes());
         }

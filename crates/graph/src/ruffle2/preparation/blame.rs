@@ -67,7 +67,7 @@ fn deviator<F: WordField>(seeds: &JobSeeds, slice: &Slice<'_>, said: &Said<'_>) 
         let mut stages: Vec<Stage> = Vec::new();
         for stage in 0..3 {
             let previous = stages.last().map(|stage| &stage.after);
-            let before = columns::stage_input::<F>(seeds, bundle, stage, previous);
+            let before = columns::stage_input(seeds, bundle, stage, previous);
             let pair = bundle.first().roles().stages()[stage];
             let index = factors.of(bundle.first(), pair);
             let permuting = Permuting { bundle, seeds, stage, index, table: &before };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ostrakon_field::{ELEMENT_BYTES, WordField};
-use ostrakon_kernels::{Prg, zeroed_table};
+use ostrakon_kernels::{Prg, gather, zeroed_table};
 use ostrakon_replicated::pair::Pair;
 
 use crate::ruffle2::seeds::{JobSeeds, Purpose};
@@ -11,6 +11,8 @@ use crate::ruffle2::uses::{Bundle, Use};
 
 /// Rows that are expanded at a time.
 const BLOCK: usize = 512;
+/// Rows for each task.
+const PIECE: usize = 16 * BLOCK;
 
 /// A share of a bundle's table, with weights.
 #[derive(Clone)]
@@ -38,8 +40,19 @@ pub fn of(shares: &Shares, pair: Pair) -> &Share {
 
 /// The fresh share that a stage gives to a pair with the third server in it.
 pub fn fresh(seeds: &JobSeeds, pair: Pair, bundle: &Bundle, stage: usize) -> Share {
+    fresh_less(seeds, pair, bundle, stage, |_| None)
+}
+
+/// The same, less a stream for each use.
+fn fresh_less(
+    seeds: &JobSeeds,
+    pair: Pair,
+    bundle: &Bundle,
+    stage: usize,
+    less: impl Fn(&Use) -> Option<Prg>,
+) -> Share {
     let seed = seeds.of(pair);
-    let rows = |u: &Use| (seed.prg(Purpose::Fresh(stage, u.id)), None);
+    let rows = |u: &Use| (seed.prg(Purpose::Fresh(stage, u.id)), less(u));
     Share::Derived(Arc::new(Derived {
         uses: bundle.uses().iter().map(rows).collect(),
         weights: seed.prg(Purpose::FreshWeights(stage, bundle.first().id)),
@@ -47,8 +60,9 @@ pub fn fresh(seeds: &JobSeeds, pair: Pair, bundle: &Bundle, stage: usize) -> Sha
 }
 
 /// The input of a stage: of the first one the fresh α_in, of the others the output of the one
-/// before; in either case less the stage's R.
-pub fn stage_input<F: WordField>(
+/// before; in either case less the stage's R. Whose pair's R it is has a share that seeds
+/// determine: consecutive stages are of different pairs.
+pub fn stage_input(
     seeds: &JobSeeds,
     bundle: &Bundle,
     stage: usize,
@@ -66,31 +80,11 @@ pub fn stage_input<F: WordField>(
                 weights: seed.prg(Purpose::Weights(bundle.first().id)),
             })));
         };
-        let share = shares[pair.index()].clone()?;
-        if !masked {
-            return Some(share);
+        match masked {
+            true => Some(fresh_less(seeds, pair, bundle, stage - 1, mask)),
+            false => shares[pair.index()].clone(),
         }
-        let mut bytes = share.materialise::<F>(bundle);
-        subtract_masks::<F>(&mut bytes, seeds, bundle, pair);
-        Some(Share::Stored(Arc::new(bytes)))
     })
-}
-
-fn subtract_masks<F: WordField>(bytes: &mut [u8], seeds: &JobSeeds, bundle: &Bundle, pair: Pair) {
-    let width = bundle.first().width();
-    let mut mask = vec![0; BLOCK * width];
-    for (column, u) in bundle.uses().iter().enumerate() {
-        let prg = seeds.of(pair).prg(Purpose::Mask(u.id));
-        for (block, rows) in bytes.chunks_mut(BLOCK * bundle.width()).enumerate() {
-            let count = rows.len() / bundle.width();
-            let mask = &mut mask[..count * width];
-            F::expand(&prg, (block * BLOCK * u.words as usize) as u64, mask);
-            let at = column * width;
-            for (row, mask) in rows.chunks_exact_mut(bundle.width()).zip(mask.chunks_exact(width)) {
-                F::sub_into(&mut row[at..at + width], mask);
-            }
-        }
-    }
 }
 
 impl Share {
@@ -105,16 +99,36 @@ impl Share {
         }
     }
 
-    /// The whole share.
-    pub fn materialise<F: WordField>(&self, bundle: &Bundle) -> Vec<u8> {
+    /// The rows in the order of an index, with room for some bytes more.
+    pub fn permuted<F: WordField>(&self, bundle: &Bundle, index: &[u32], room: usize) -> Vec<u8> {
         use rayon::prelude::*;
-        let mut bytes = zeroed_table(bundle.bytes());
-        let chunk = 16 * BLOCK;
-        bytes
-            .par_chunks_mut(chunk * bundle.width())
-            .enumerate()
-            .for_each(|(i, rows)| self.read::<F>(bundle, i * chunk, rows));
-        bytes
+        let mut out = zeroed_table(bundle.bytes() + room);
+        out.truncate(bundle.bytes());
+        let width = bundle.width();
+        match self {
+            Share::Stored(bytes) => gather(&mut out, bytes, width, index),
+            Share::Derived(derived) => {
+                let mut bytes = zeroed_table(bundle.bytes());
+                bytes
+                    .par_chunks_mut(PIECE * width)
+                    .enumerate()
+                    .for_each(|(i, piece)| derived.read::<F>(bundle, i * PIECE, piece));
+                gather(&mut out, &bytes, width, index);
+            }
+        }
+        out
+    }
+
+    /// Subtracts the share from a table of the bundle's.
+    pub fn subtract_from<F: WordField>(&self, bundle: &Bundle, table: &mut [u8]) {
+        use rayon::prelude::*;
+        let subtract = |scratch: &mut Vec<u8>, (i, rows): (usize, &mut [u8])| {
+            scratch.resize(rows.len(), 0);
+            self.read::<F>(bundle, i * BLOCK, scratch);
+            F::sub_into(rows, scratch);
+        };
+        let blocks = table.par_chunks_mut(BLOCK * bundle.width()).enumerate().with_min_len(16);
+        blocks.for_each_init(Vec::new, subtract);
     }
 }
 
@@ -157,11 +171,32 @@ fn place(rows: &mut [u8], all: usize, at: usize, piece: &[u8], width: usize) {
     }
 }
 
-/// One use's rows of a bundle's table.
-pub fn column(bytes: &[u8], bundle: &Bundle, which: usize) -> Vec<u8> {
+/// The uses' rows of a bundle's table, use after use.
+pub fn tables(bytes: &[u8], bundle: &Bundle) -> Vec<Vec<u8>> {
     let (width, all) = (bundle.first().width(), bundle.width());
-    let at = which * width;
-    let mut out = Vec::with_capacity(bundle.first().bytes());
-    bytes.chunks_exact(all).for_each(|row| out.extend_from_slice(&row[at..at + width]));
-    out
+    let table = |_| zeroed_table(bundle.first().bytes());
+    let mut tables: Vec<Vec<u8>> = bundle.uses().iter().map(table).collect();
+    // A block stays in the cache while its columns are read.
+    for (block, rows) in bytes.chunks(BLOCK * all).enumerate() {
+        let from = block * BLOCK * width;
+        for (column, table) in tables.iter_mut().enumerate() {
+            let piece = &mut table[from..][..rows.len() / all * width];
+            take(rows, all, column * width, piece, width);
+        }
+    }
+    tables
+}
+
+/// Copies a column of a table into another one.
+fn take(rows: &[u8], all: usize, at: usize, piece: &mut [u8], width: usize) {
+    let rows = rows.chunks_exact(all);
+    if width == ELEMENT_BYTES {
+        for (row, word) in rows.zip(piece.as_chunks_mut::<ELEMENT_BYTES>().0) {
+            word.copy_from_slice(&row[at..at + ELEMENT_BYTES]);
+        }
+        return;
+    }
+    for (row, piece) in rows.zip(piece.chunks_exact_mut(width)) {
+        piece.copy_from_slice(&row[at..at + width]);
+    }
 }

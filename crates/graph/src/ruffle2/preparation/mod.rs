@@ -7,6 +7,7 @@ mod blame;
 mod columns;
 pub(super) mod set_equality;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::future::try_join_all;
@@ -23,8 +24,8 @@ use super::fault::{Evidence, Stop};
 use super::journal::{Journal, begin, bind};
 use super::run::Run;
 use super::seeds::{JobName, JobSeeds, Phase, Purpose, seed_digest};
-use super::steps::{Kind, Rule};
-use super::uses::{Bundle, Factors, Permutation, Use, permuted};
+use super::steps::{Kind, Rule, SALT};
+use super::uses::{Bundle, Factors, Permutation, Use};
 
 /// Most bytes of one bundle's signed headers in a statement.
 const HEADERS: u64 = 4 * 256;
@@ -39,13 +40,14 @@ pub struct Prepared {
 
 impl Prepared {
     /// The share of U of a pair that the server is in.
-    pub fn share<F: WordField>(&self, seeds: &JobSeeds, pair: Pair) -> Vec<u8> {
+    pub fn share<F: WordField>(&self, seeds: &JobSeeds, pair: Pair) -> Cow<'_, [u8]> {
         if pair == self.of.roles().stages()[2] {
-            return self.last.clone().expect("its members keep the last pair's share");
+            let last = self.last.as_deref();
+            return Cow::Borrowed(last.expect("its members keep the last pair's share"));
         }
         let mut table = ostrakon_kernels::zeroed_table(self.of.bytes());
         F::expand(&seeds.of(pair).prg(Purpose::Fresh(2, self.of.id)), 0, &mut table);
-        table
+        Cow::Owned(table)
     }
 
     /// Whether it is what a server with these pairs keeps of the use.
@@ -149,22 +151,22 @@ impl Permuting<'_> {
         message
     }
 
-    /// What the third server, too, computes from the permutation.
+    /// What the third server, too, computes from the permutation; with room for the salt.
     fn masked<F: WordField>(&self, member: u8) -> Vec<u8> {
         let pair = self.bundle.first().roles().stages()[self.stage];
         let shared = Pair::of(member, pair.outsider());
-        let table = columns::of(self.table, shared).materialise::<F>(self.bundle);
-        let mut message = permuted(&table, self.bundle.width(), self.index);
+        let table = columns::of(self.table, shared);
+        let mut message = table.permuted::<F>(self.bundle, self.index, SALT);
         let fresh = columns::fresh(self.seeds, shared, self.bundle, self.stage);
-        F::sub_into(&mut message, &fresh.materialise::<F>(self.bundle));
+        fresh.subtract_from::<F>(self.bundle, &mut message);
         message
     }
 
     /// \[T'\]_ij = π_ij(\[T\]_ij) + ρ_i + ρ_j; the salts are left out.
     pub fn combine<F: WordField>(&self, messages: [&[u8]; 2]) -> Vec<u8> {
         let pair = self.bundle.first().roles().stages()[self.stage];
-        let table = columns::of(self.table, pair).materialise::<F>(self.bundle);
-        let mut combined = permuted(&table, self.bundle.width(), self.index);
+        let table = columns::of(self.table, pair);
+        let mut combined = table.permuted::<F>(self.bundle, self.index, 0);
         let length = combined.len();
         messages.into_iter().for_each(|message| F::add_into(&mut combined, &message[..length]));
         combined
@@ -259,7 +261,7 @@ async fn shuffle_pairs<F: WordField>(
         let mut sent = Vec::new();
         for (number, bundle) in (0..).zip(bundles) {
             let previous = stages[number as usize].last().map(|stage| &stage.after);
-            let before = columns::stage_input::<F>(seeds, bundle, stage, previous);
+            let before = columns::stage_input(seeds, bundle, stage, previous);
             let pair = bundle.first().roles().stages()[stage];
             let own = pair.contains(run.me()).then(|| {
                 let index = factors.of(bundle.first(), pair);
@@ -399,15 +401,12 @@ fn keep(bundles: &[Bundle], stages: Vec<[Stage; 3]>, me: u8) -> Vec<Prepared> {
     for (bundle, [_, _, last]) in bundles.iter().zip(stages) {
         let pair = bundle.first().roles().stages()[2];
         let share = &last.after[pair.index()];
-        for (which, u) in bundle.uses().iter().enumerate() {
-            let last = match share {
-                Some(Share::Stored(bytes)) if pair.contains(me) => {
-                    Some(columns::column(bytes, bundle, which))
-                }
-                _ => None,
-            };
-            kept.push(Prepared { of: *u, last });
+        let mut tables = match share {
+            Some(Share::Stored(bytes)) if pair.contains(me) => columns::tables(bytes, bundle),
+            _ => Vec::new(),
         }
+        .into_iter();
+        kept.extend(bundle.uses().iter().map(|u| Prepared { of: *u, last: tables.next() }));
     }
     kept
 }

@@ -93,7 +93,7 @@ fn stated_digests_are_no_test_of_a_factor() {
         let outsider = pair.outsider();
         let seeds = JobSeeds::of_party(&keys[usize::from(outsider)], &JOB);
         let previous = stage.checked_sub(1).map(|last| stage_output(&seeds, &bundle, last, None));
-        let table = columns::stage_input::<Fp61>(&seeds, &bundle, stage, previous.as_ref());
+        let table = columns::stage_input(&seeds, &bundle, stage, previous.as_ref());
         let statements = sent.iter().filter(|(to, m)| {
             let step = m.signed.header.tag.step;
             to.0 == outsider && step == Kind::TranscriptStatement.step()
