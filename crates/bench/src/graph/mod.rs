@@ -361,10 +361,15 @@ pub fn serve() -> Result<()> {
     let party = party.in_session(keys.session());
     answer(&Reply::Joined(keys.session()))?;
     let server = Server { runtime, party, keys };
+    let mut over = Vec::new();
     while let Some(command) = next()? {
         let Command::Prepare { spec, analysis } = command else {
             bail!("a job begins with its preparation")
         };
+        // All have answered, so all have what was sent.
+        over.drain(..).for_each(|instance| server.party.retire(instance));
+        let name = spec.name();
+        over.extend([Step::Link, Step::Query].map(|step| name.instance(step)));
         match analysis {
             Analysis::Distances(sources) | Analysis::Shortest { from: sources, .. } => {
                 let own = sources.clone();
@@ -496,6 +501,8 @@ impl Server {
                     answer(&Reply::Issued(stock.issue(list, &owner, journal)?))?;
                 }
                 Command::Link { uploads } => {
+                    // All have prepared, so all have what was sent, and nobody is started again.
+                    prepared.iter().for_each(|instance| self.party.retire(*instance));
                     memory::reset_peak();
                     let stock = stock.take().context("the lists are linked")?;
                     let read =
