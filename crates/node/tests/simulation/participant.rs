@@ -564,8 +564,7 @@ impl Participant {
             return;
         }
         for (id, state) in page.log.polls() {
-            let option =
-                u8::try_from(self.line.number).expect("polls are asked of few participants");
+            let option = u8::try_from(self.line.number).expect("polls are asked of few");
             if state.withdrawn {
                 device.outbox.withdraw(*id);
             } else if device.asked.insert(*id) && self.executor().draw(|random| random.chance(80)) {
