@@ -148,7 +148,12 @@ async fn turned(n: usize, will: Will, seed: u8) -> (World, usize) {
     for round in 1..=MORE_ROUNDS {
         let more = lines(&format!("more {round}"), n + 3);
         let mut devices = Devices::saying(&world, &more, seed + round);
-        devices.until(&world, "more", Devices::all_said).await;
+        // Whom the others convict makes no more stock with them: who came too late for a round that
+        // there was stock for has none to come out in.
+        let ended = |devices: &Devices| {
+            devices.all_said() || contradictions() > 0 && devices.out_of_stock()
+        };
+        devices.until(&world, "more", ended).await;
         if contradictions() > 0 || will != Will::Equivocates {
             break;
         }

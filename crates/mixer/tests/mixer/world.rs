@@ -228,6 +228,13 @@ impl Devices {
         self.news.iter().all(said) && self.read().len() >= self.visitors.len()
     }
 
+    /// No round is under way, and none is to come, as the first device heard.
+    pub fn out_of_stock(&self) -> bool {
+        let here = self.visitors[0].here();
+        let idle = here.collecting.is_none() && here.mixing == 0;
+        here.entries > 0 && idle && here.ready == 0 && !here.prepares
+    }
+
     /// What the first device read.
     pub fn read(&self) -> Vec<String> {
         let messages = self.visitors[0].wall().flat_map(|signed| match &signed.entry.outcome {
