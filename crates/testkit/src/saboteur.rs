@@ -12,6 +12,8 @@ use ostrakon_crypto::SigningKey;
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Header, Message, PartyId, Recipient, Step};
 
+use crate::Draw;
+
 /// What is done to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mutation {
@@ -52,6 +54,43 @@ impl Mutation {
         Mutation::Garble,
         Mutation::Readdress,
     ];
+
+    /// Those that a message bears that nobody signs, on a link without a schedule.
+    pub const UNSIGNED: [Mutation; 7] = [
+        Mutation::FlipBit,
+        Mutation::Randomise,
+        Mutation::Truncate,
+        Mutation::Extend,
+        Mutation::Drop,
+        Mutation::Duplicate,
+        Mutation::Replay,
+    ];
+
+    /// What leaves instead of the bytes of an unsigned message, which are not empty. The first byte
+    /// tells the kind of the message; random bytes leave it as it is. `last` is the message before
+    /// of that kind.
+    ///
+    /// # Panics
+    /// If the mutation is none of [`Self::UNSIGNED`].
+    pub fn of_unsigned(self, bytes: &[u8], last: &[u8], draw: &mut Draw) -> Vec<Vec<u8>> {
+        let mut body = bytes.to_vec();
+        match self {
+            Mutation::FlipBit => {
+                let bit = draw.below(8 * body.len());
+                body[bit / 8] ^= 1 << (bit % 8);
+            }
+            Mutation::Randomise => body[1..].fill_with(|| draw.bits() as u8),
+            Mutation::Truncate => drop(body.pop()),
+            Mutation::Extend => body.push(0),
+            Mutation::Drop => return vec![],
+            Mutation::Duplicate => return vec![body.clone(), body],
+            Mutation::Replay => body = last.to_vec(),
+            Mutation::Delay | Mutation::Garble | Mutation::Readdress => {
+                panic!("{self:?} needs a schedule or a signature")
+            }
+        }
+        vec![body]
+    }
 
     /// Whether it changes what the party says, so that its own signature can convict it.
     pub fn lies(self) -> bool {

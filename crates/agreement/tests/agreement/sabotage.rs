@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ostrakon_agreement::Event;
 use ostrakon_agreement::dag::Disk;
-use ostrakon_testkit::Draw;
+use ostrakon_testkit::{Draw, Mutation};
 
 use crate::attacks::run_for;
 use crate::nightly;
@@ -31,40 +31,6 @@ const KINDS: [&str; 11] = [
     "petition",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mutation {
-    FlipBit,
-    Randomise,
-    Truncate,
-    Extend,
-    Drop,
-    Duplicate,
-    Replay,
-}
-
-use Mutation::{Drop, Duplicate, Extend, FlipBit, Randomise, Replay, Truncate};
-
-const ALL: [Mutation; 7] = [FlipBit, Randomise, Truncate, Extend, Drop, Duplicate, Replay];
-
-/// What leaves instead of a message; `last` is the one before of its kind.
-fn mutate(mutation: Mutation, bytes: &[u8], last: &[u8], draw: &mut Draw) -> Vec<Vec<u8>> {
-    let mut body = bytes.to_vec();
-    match mutation {
-        FlipBit => {
-            let bit = draw.below(8 * body.len());
-            body[bit / 8] ^= 1 << (bit % 8);
-        }
-        // The kind stays.
-        Randomise => body[1..].fill_with(|| draw.bits() as u8),
-        Truncate => drop(body.pop()),
-        Extend => body.push(0),
-        Drop => return vec![],
-        Duplicate => return vec![body.clone(), body],
-        Replay => body = last.to_vec(),
-    }
-    vec![body]
-}
-
 /// Runs the world; how many messages were changed.
 fn sabotage(kind: usize, mutation: Mutation, seed: u64) -> usize {
     let mut roles = vec![Role::Honest; N];
@@ -79,7 +45,7 @@ fn sabotage(kind: usize, mutation: Mutation, seed: u64) -> usize {
         count.set(count.get() + 1);
         let before = std::mem::replace(&mut last, bytes.to_vec());
         let before = if before.is_empty() { &bytes[..] } else { &before };
-        mutate(mutation, bytes, before, &mut draw).into_iter().map(Arc::from).collect()
+        mutation.of_unsigned(bytes, before, &mut draw).into_iter().map(Arc::from).collect()
     }));
     run_for(&mut world, 2, "together");
     world.restart(1);
@@ -109,9 +75,9 @@ fn sabotage(kind: usize, mutation: Mutation, seed: u64) -> usize {
 fn every_kind_of_message_changed_in_each_way_stops_and_splits_nothing() {
     for (kind, name) in KINDS.iter().enumerate() {
         let mut changed = 0;
-        for (number, mutation) in ALL.into_iter().enumerate() {
+        for (number, mutation) in Mutation::UNSIGNED.into_iter().enumerate() {
             // Over the kinds each mutation has its turn.
-            if !nightly() && number != kind % ALL.len() {
+            if !nightly() && number != kind % Mutation::UNSIGNED.len() {
                 continue;
             }
             for seed in 0..if nightly() { 20 } else { 1 } {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_asynchromix::service::Told;
-use ostrakon_testkit::Draw;
+use ostrakon_testkit::{Draw, Mutation};
 
 use crate::nightly;
 use crate::world::{End, SHAPE, World, id, room, submission};
@@ -29,36 +29,10 @@ const TO_SERVERS: [(u8, &str); 7] = [
 ];
 const TO_PARTICIPANTS: [(u8, &str); 4] = [(0, "now"), (1, "masks"), (2, "in"), (3, "entry")];
 
-#[derive(Clone, Copy, Debug)]
-enum Mutation {
-    FlipBit,
-    Randomise,
-    Truncate,
-    Extend,
-    Drop,
-    Replay,
-}
-
 use Mutation::{Drop, Extend, FlipBit, Randomise, Replay, Truncate};
 
+/// Without what is sent twice: the world hands one message on for each.
 const ALL: [Mutation; 6] = [FlipBit, Randomise, Truncate, Extend, Drop, Replay];
-
-fn mutate(mutation: Mutation, bytes: &[u8], last: &[u8], draw: &mut Draw) -> Option<Vec<u8>> {
-    let mut body = bytes.to_vec();
-    match mutation {
-        FlipBit => {
-            let bit = draw.below(8 * body.len());
-            body[bit / 8] ^= 1 << (bit % 8);
-        }
-        // The kind stays.
-        Randomise => body[1..].fill_with(|| draw.bits() as u8),
-        Truncate => drop(body.pop()),
-        Extend => body.push(0),
-        Drop => return None,
-        Replay => body = last.to_vec(),
-    }
-    Some(body)
-}
 
 /// What a message of a kind answers.
 fn request_of(kind: u8) -> Option<u8> {
@@ -112,7 +86,7 @@ fn sabotage(kind: u8, to_servers: bool, mutation: Mutation, seed: u64) -> usize 
         count.set(count.get() + 1);
         let before = std::mem::replace(&mut last, bytes.to_vec());
         let before = if before.is_empty() { bytes } else { &before };
-        mutate(mutation, bytes, before, &mut draw)
+        mutation.of_unsigned(bytes, before, &mut draw).pop()
     });
     let mut said = join(&mut world, "first");
     world.all_said();

@@ -14,6 +14,7 @@ use ostrakon_robust::offline::{Checked, Recipe, Spent};
 use ostrakon_robust::program::Program;
 use ostrakon_robust::program::butterfly::{self, Butterfly};
 use ostrakon_robust::program::powermix::PowerMix;
+use ostrakon_testkit::Mutation;
 use rand_core::Rng;
 
 use crate::honest::{finish_shuffle, ready_shuffle, shuffle_shape, sizes, sorted, with_stock};
@@ -21,19 +22,6 @@ use crate::products;
 use crate::world::{
     Adversary, Corruption, Marks, Ran, Sent, World, assert_only_corrupt_blamed, nightly, secrets,
 };
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mutation {
-    FlipBit,
-    Randomise,
-    Truncate,
-    Extend,
-    Drop,
-    Duplicate,
-    Replay,
-    Delay,
-    Garble,
-}
 
 use Mutation::{Delay, Drop, Duplicate, Extend, FlipBit, Garble, Randomise, Replay, Truncate};
 
