@@ -175,6 +175,7 @@ test('a poll is asked, answered in one epoch, counted, shown and taken home', as
   await beamer.open(projectorOf(link));
   // The epoch waits until both have answered.
   const go = await people[1].staysOut();
+  await host.seesEpoch(await people[1].missedEpoch());
   await host.asks('Which body decided on war?', ['The assembly', 'The council', 'The archons']);
   await beamer.page.getByText('Answer on your device').waitFor();
   await beamer.page.getByText(/Answers are sealed in \d+ seconds?/).waitFor();
@@ -238,7 +239,7 @@ test('people vote on messages in one epoch, and wall and projector follow', asyn
   await host.picture('round-desktop-light');
   // The epoch waits until both have voted.
   const go = await people[1].staysOut();
-  await host.seesItWait();
+  await host.seesEpoch(await people[1].missedEpoch());
   await host.page.getByRole('button', { name: 'Start the vote' }).click();
   const vote = async (/** @type {Visitor} */ { page }, /** @type {string[]} */ chosen) => {
     for (const text of chosen) await page.getByRole('checkbox', { name: text }).check();
@@ -331,7 +332,7 @@ test('a quiz and a ranking are prepared, asked, answered and shown', async ({
   const people = await twoPeople(browser, [link, link]);
   // The epoch waits until both have answered.
   const go = await people[1].staysOut();
-  await host.seesItWait();
+  await host.seesEpoch(await people[1].missedEpoch());
   for (const question of ['Which ship returned?', 'What matters most?']) {
     await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
     await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });

@@ -79,11 +79,13 @@ export class HostPage extends Visitor {
   }
 
   /**
-   * Waits until the host sees that the epoch which collects waits for somebody. What is asked
-   * before may be asked for that one, in which everybody has handed in already.
+   * Waits until the host sees that an epoch collects. What is asked before may be asked for that
+   * one, in which others have handed in already.
+   *
+   * @param {number} epoch
    */
-  async seesItWait() {
-    await this.page.getByText('waits for what people hand in').waitFor();
+  async seesEpoch(epoch) {
+    await this.page.locator(`[data-epoch="${epoch}"]`).waitFor();
   }
 
   /** @param {string} question @param {string[]} options */

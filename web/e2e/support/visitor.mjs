@@ -52,6 +52,12 @@ export class Visitor {
   complaints = [];
   /** @type {import('@playwright/test').Request[]} */
   requests = [];
+  /** @type {(epoch: number) => void} */
+  #missed = () => {};
+  /** @type {Promise<number>} */
+  #missing = new Promise((resolve) => {
+    this.#missed = resolve;
+  });
 
   /** @param {Page} page */
   constructor(page) {
@@ -112,10 +118,20 @@ export class Visitor {
    * @returns {Promise<() => Promise<void>>} lets the visitor take part again
    */
   async staysOut() {
-    const missing = (/** @type {import('@playwright/test').Route} */ route) =>
-      route.fulfill({ status: 404, json: {} });
+    const missing = async (/** @type {import('@playwright/test').Route} */ route) => {
+      // While it has a place already, this is refused material of the epoch that it is in.
+      const out = await this.page.locator('[data-part="waiting"], [data-part="looking"]').count();
+      const epoch = /\/epochs\/(\d+)\//.exec(route.request().url())?.[1];
+      if (out > 0) this.#missed(Number(epoch));
+      await route.fulfill({ status: 404, json: {} });
+    };
     await this.page.route('**/issue?*', missing);
     return () => this.page.unroute('**/issue?*', missing);
+  }
+
+  /** The number of the first epoch in which this visitor, who stays out, has no place. */
+  missedEpoch() {
+    return this.#missing;
   }
 
   /** @param {string} text */
