@@ -11,7 +11,7 @@ use ostrakon_party::{Instance, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
 use ostrakon_stats::{
-    Committee as Keys, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
+    Committee as Keys, Evidence, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
 };
 use serde_json::{Value, json};
 
@@ -123,10 +123,9 @@ impl Job for Statistics {
             let mut journal = Kept(marks);
             let answered = compute(&party, &self.exchange, sealed, &mut journal, randomness).await;
             let answered = answered.map_err(|failed| ended(about.committee, &failed))?;
-            let excluded = answered.excluded.iter().map(|of| reports[of.report].reporter());
             Ok(wire::encode(&StatisticsResult {
                 accepted: answered.accepted,
-                excluded: excluded.collect(),
+                excluded: answered.excluded.into_iter().map(|of| of.evidence).collect(),
                 answers: answered.answers,
             }))
         }
@@ -158,8 +157,10 @@ impl Job for Statistics {
     }
 
     fn render(&self, _: &Draft, result: &[u8]) -> Value {
-        let result = wire::decode::<StatisticsResult>(result);
-        result.map_or(Value::Null, |result| json!(result))
+        let Ok(result) = wire::decode::<StatisticsResult>(result) else { return Value::Null };
+        let StatisticsResult { answers, accepted, excluded } = result;
+        let excluded: Vec<_> = excluded.iter().filter_map(Evidence::reporter).collect();
+        json!({ "answers": answers, "accepted": accepted, "excluded": excluded })
     }
 }
 

@@ -43,7 +43,7 @@ pub fn key(seed: u8) -> SigningKey {
     SigningKey::from_seed(&[seed; 32])
 }
 
-fn member_key(member: usize) -> [u8; 32] {
+pub fn member_key(member: usize) -> [u8; 32] {
     [200 + u8::try_from(member).unwrap(); 32]
 }
 

@@ -133,7 +133,7 @@ impl Scene {
         let randomness = secret(&[self.world.seed, 4, u64::from(reporter)]);
         let key = reporter_key(reporter);
         let bytes = crate::report::forge::wrong_check(&self.scope(), number, &key, &randomness);
-        check(&bytes, &self.scope()).unwrap()
+        check(&bytes.unwrap(), &self.scope()).unwrap()
     }
 
     pub fn sealed<'a>(&'a self, run: u64, reports: &'a [Report]) -> Sealed<'a> {
