@@ -24,14 +24,14 @@ fn question() -> Question {
     }
 }
 
-fn ask(world: &World) -> SignedDraft {
+pub fn ask(world: &World) -> SignedDraft {
     world.draft(|draft| {
         draft.job = JOB.into();
         draft.parameters = parameters(&question());
     })
 }
 
-fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
+pub fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
     let asked = Asked::of(draft, &world.committee).unwrap();
     asked.report(&Value::Number(number), &key(seed), &Secret::new([seed; 32])).unwrap()
 }
