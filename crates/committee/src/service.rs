@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::course::{Announced, Course, Turns, Uploaded};
 use crate::job::{Jobs, Price};
+use crate::overview::{Overview, overview};
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
 use crate::view::View;
@@ -281,6 +282,15 @@ impl Service {
     /// All computations.
     pub fn views(&self) -> Vec<View> {
         self.courses().iter().map(|course| course.view()).collect()
+    }
+
+    /// What its operator sees of all computations.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn overview(&self) -> Result<Vec<Overview>, StoreError> {
+        let Config { store, committee, .. } = &self.0.config;
+        overview(store, committee.members.len(), self.0.number).await
     }
 
     /// This member's own statements.
