@@ -17,7 +17,6 @@ use tokio::task::JoinSet;
 
 use crate::course::{Announced, Course, Turns, Uploaded};
 use crate::job::{Jobs, Price};
-use crate::overview::{Overview, overview};
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
 use crate::view::View;
@@ -284,13 +283,9 @@ impl Service {
         self.courses().iter().map(|course| course.view()).collect()
     }
 
-    /// What its operator sees of all computations.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn overview(&self) -> Result<Vec<Overview>, StoreError> {
-        let Config { store, committee, .. } = &self.0.config;
-        overview(store, committee.members.len(), self.0.number).await
+    /// Its memory.
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.config.store
     }
 
     /// This member's own statements.

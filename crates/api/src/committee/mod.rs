@@ -78,6 +78,7 @@ async fn front(request: Request, next: Next) -> Response {
 pub type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// What a member's operator has.
+#[derive(Clone)]
 pub struct Operating {
     /// Whom the member is not connected with.
     pub missing: Missing,

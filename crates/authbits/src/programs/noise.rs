@@ -32,7 +32,7 @@ pub fn digits(scale: u64) -> usize {
 pub fn distance(scale: u64) -> f64 {
     let digits = digits(scale) as i32;
     let rounded = 2.0 * f64::from(digits) * (2f64.powi(-65) + 2f64.powi(-70));
-    let cut = 2.0 * (-2f64.powi(digits) / scale as f64).exp();
+    let cut = 2.0 * (2f64.powi(digits) / -(scale as f64)).exp();
     rounded + cut
 }
 

@@ -181,8 +181,8 @@ mod tests {
         };
         let delta = KEYS[0] ^ KEYS[1];
         let mut of = [(); 2].map(|()| Buckets { rows: zeroed_table(2 * ROW), size: 2 });
-        for k in 0..2 {
-            let whole = [x[k], y[k], x[k] & y[k]];
+        for (k, (x, y)) in x.into_iter().zip(y).enumerate() {
+            let whole = [x, y, x & y];
             let (bits, macs) = (draw() & 7, [draw(), draw(), draw()]);
             let rest = (0..3).fold(bits, |all, i| all ^ u64::from(whole[i]) << i);
             let [x_mac, y_mac, z_mac] = macs;

@@ -71,8 +71,9 @@ fn signed_by_all(archive: &Archive, result: &StatisticsResult) -> Archive {
         let signing = SigningKey::from_seed(&member_key(member));
         Statement::sign(id, said.clone(), &signing).signature
     };
-    let outcomes = (0..archive.committee.members.len()).map(sign).collect();
-    let forged = Archive { conclusion, outcomes, ..archive.clone() };
+    let mut forged = archive.clone();
+    forged.outcomes = (0..archive.committee.members.len()).map(sign).collect();
+    forged.conclusion = conclusion;
     assert_eq!(forged.verify(), Ok(()), "the signatures are right");
     forged
 }

@@ -147,8 +147,8 @@ fn script(network: &Network, party: PartyId) -> (Arc<Vec<Bytes>>, Vec<usize>) {
     let own: Vec<_> = sent.iter().filter(|(_, m)| m.signed.header.from == party).collect();
     let sequence = |n: &usize| own[*n].1.signed.header.tag.sequence;
     let of = |kind: Kind| {
-        let is = move |n: &usize| own_step(&own[*n].1) == kind.step();
-        (0..own.len()).filter(is).map(|n| sequence(&n)).collect::<BTreeSet<_>>()
+        let places = (0..own.len()).filter(|n| own_step(&own[*n].1) == kind.step());
+        places.map(|n| sequence(&n)).collect::<BTreeSet<_>>()
     };
     let (masks, statements) = (of(Kind::Corrections), of(Kind::Statement));
     let (masks, last) = (*masks.last().unwrap(), *statements.last().unwrap());
