@@ -1,9 +1,9 @@
-// Measures a visit of the one-pass protocol in Chromium: `cargo xtask bench-wasm` builds what it
-// needs and starts it.
+// Measures a visit of the one-pass protocol, and a report of a number, in Chromium: `cargo xtask
+// bench-wasm` builds what it needs and starts it.
 //
 // node bench/visits.mjs NAME=DIRECTORY …: each directory has the bindings of one build of
 // crates/wasm/examples/visits.rs. Prints a JSON list: per build and shape the median milliseconds
-// of the visit's parts. The builds take turns.
+// of the visit's parts, and per build and committee those of a report. The builds take turns.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -55,7 +55,7 @@ for (const build of builds.keys()) {
   await page.evaluate(async (build) => {
     const module = await import(`/${build}/visits.js`);
     await module.default({ module_or_path: `/${build}/visits_bg.wasm` });
-    Object.assign(globalThis, { Visits: module.Visits });
+    Object.assign(globalThis, { Visits: module.Visits, Reporter: module.Reporter });
   }, build);
   pages.set(build, page);
 }
@@ -77,9 +77,32 @@ for (const { name, ...shape } of SHAPES) {
   }
   for (const [build, all] of times) results.push({ build, shape: name, ...median(all) });
 }
+/** Members of a committee to which a number of 32 bits is reported. */
+for (const members of [3, 5, 9]) {
+  for (const [build, page] of pages) {
+    const { ms, bytes } = await page.evaluate(reports, members);
+    results.push({ build, shape: `report of 32 bits, ${members} members`, total: ms, bytes });
+  }
+}
 await browser.close();
 server.close();
 console.log(JSON.stringify(results, null, 2));
+
+/** A report, in the page: the median of some. @param {number} members */
+function reports(members) {
+  const { Reporter } = /** @type {any} */ (globalThis);
+  const reporter = new Reporter(members);
+  /** @type {number[]} */
+  const times = [];
+  let bytes = 0;
+  for (let number = 0; number < 21; number += 1) {
+    const begun = performance.now();
+    bytes = reporter.report(number);
+    times.push(performance.now() - begun);
+  }
+  times.sort((a, b) => a - b);
+  return { ms: Math.round((times[10] ?? 0) * 10) / 10, bytes };
+}
 
 /** One visit, in the page. @returns {Times} */
 function visit() {

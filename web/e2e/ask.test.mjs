@@ -18,6 +18,11 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   await page.getByLabel('What do you ask?').fill('How many minutes do you travel to work?');
   await page.getByLabel('Largest number').fill('120');
   await page.getByLabel('The sum and the mean').check();
+  await page.getByLabel('The mean and how far').check();
+  await page.getByLabel('Below which values').fill('nine');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('alert').getByText('Write shares from 0 to 100').waitFor();
+  await page.getByLabel('Below which values').fill('90');
   await page.getByLabel('Fewest answers').fill('3');
   await page.getByLabel('Whoever has a link of their own').check();
   await page.getByLabel('How many links?').fill('3');
@@ -60,7 +65,7 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   await page.getByRole('button', { name: 'Close, and compute the result' }).click();
   await page.getByRole('heading', { name: 'Result' }).waitFor();
   const numbers = await page.locator('dl').innerText();
-  for (const shown of ['Median', '45', 'Sum', '155', 'Mean', '51.67'])
+  for (const shown of ['Median', '45', '90 % lie below', 'Sum', '155', 'Mean', '51.67', '28.96'])
     assert(numbers.includes(shown), numbers);
   await page.getByText('of 3 answers').waitFor();
   await creator.isAccessible();
@@ -89,6 +94,23 @@ async function close({ page }) {
   await page.getByRole('button', { name: 'Close, and compute the result' }).click();
   await page.getByRole('heading', { name: 'Result' }).waitFor();
 }
+
+test('noise is asked for, and whoever answers sees how much', async ({ browser, committee }) => {
+  const creator = await Visitor.arrive(browser, PHONE);
+  await creator.open(`${committee}/#/ask`);
+  const { page } = creator;
+  await ask(creator, async () => {
+    await page.getByLabel('What do you ask?').fill('How many hours do you sleep?');
+    await page.getByLabel('Largest number').fill('24');
+    await page.getByLabel('Add noise').check();
+    await page.getByText('fewer than 1,000 answers may be far off').waitFor();
+    await page.getByLabel('How little may it tell?').fill('2');
+    await creator.isAccessible();
+    await creator.picture('ask-noise');
+  });
+  await page.getByText(/no single answer shows in the result \(ε = 2, δ below 2\^-5\d\)/).waitFor();
+  await creator.leave();
+});
 
 test('groups have results of their own, and of a small one nothing is told', async ({
   browser,

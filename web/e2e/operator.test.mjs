@@ -104,3 +104,24 @@ test('on a phone in the dark the page fits, and evidence is saved as the server 
   await visitor.isAccessible();
   await visitor.picture('operator-phone-dark');
 });
+
+test('an operator sees what a member of a committee computes', async ({ browser, committee }) => {
+  const visitor = await Visitor.arrive(browser, PHONE);
+  const { page } = visitor;
+  await visitor.open(`${committee}/#/operator`);
+  await page.getByText('in the file operator.token').waitFor();
+  await enter(visitor, 'not the token of anybody');
+  await page.getByText('This is not the token of this server.').waitFor();
+  visitor.complaints.length = 0;
+  const one = { id: 'ab'.repeat(32), title: 'How long?', job: 'stats', phase: { is: 'computing' } };
+  const computations = [{ ...one, inputs: 12, minimum: 10, begun: 1, exchanges: 47 }];
+  const member = { name: 'alpha', number: 0, members: 3, missing: ['gamma'], computations };
+  await page.route('**/api/v1/operator/computations', (route) => route.fulfill({ json: member }));
+  await enter(visitor, 'the token');
+  const row = page.getByRole('row', { name: /How long\?/ });
+  assert.match(await row.innerText(), /stats\s+computing\s+12\s+10\s+1\s+47/);
+  await page.getByText('No connection with: gamma.').waitFor();
+  await visitor.isAccessible();
+  await visitor.picture('operator-committee');
+  assert.deepEqual(visitor.complaints, []);
+});

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
 use serde::de::DeserializeOwned;
@@ -74,7 +74,7 @@ impl FromRequestParts<Service> for MayCreate {
             return Err(elsewhere.into());
         }
         let origin = parts.extensions.get::<Origin>().and_then(|origin| origin.0);
-        let Some(token) = bearer(parts) else {
+        let Some(token) = bearer(&parts.headers) else {
             return service.creator(None, origin).map(Self).ok_or_else(Problem::may_not_create);
         };
         let turn = parts.extensions.get::<Turn>();
@@ -89,8 +89,9 @@ impl FromRequestParts<Service> for MayCreate {
     }
 }
 
-fn bearer(parts: &Parts) -> Option<&str> {
-    let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+/// The token that a request bears.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     header.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim)
 }
 
@@ -104,7 +105,7 @@ impl FromRequestParts<Service> for Administrator {
         if let Some(elsewhere) = service.elsewhere() {
             return Err(elsewhere.into());
         }
-        let token = bearer(parts).ok_or_else(Problem::not_administrator)?;
+        let token = bearer(&parts.headers).ok_or_else(Problem::not_administrator)?;
         let turn = parts.extensions.get::<Turn>();
         // Refused without a look at the token: otherwise the right one could still be found by
         // trying.

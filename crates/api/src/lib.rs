@@ -28,7 +28,7 @@ mod socket;
 mod tls;
 mod web;
 
-pub use committee::{Missing, committee_router};
+pub use committee::{Missing, Operating, committee_router};
 pub use listen::serve;
 pub use log::LogControl;
 pub use mixer::mixer_router;

@@ -1,38 +1,57 @@
 //! Why a run stopped.
 
+use std::fmt;
+
 use ostrakon_party::PartyId;
 
 /// Why a run stopped. After any of these its material is burnt.
 ///
 /// A named party has sent the message that shows it, over an authentic channel; that is certain for
 /// whoever reads this, and no evidence for a third person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
     /// A message has another length than its step has.
-    #[error("{0} sent a message of a wrong length")]
     Length(PartyId),
     /// A message is not the canonical encoding of anything.
-    #[error("{0} sent a message that means nothing")]
     Malformed(PartyId),
     /// A tree's leaves are not what its owner stated (step 2).
-    #[error("the trees of {0} are not consistent")]
     Trees(PartyId),
     /// Columns are not correlated by one string of bits (step 5).
-    #[error("the correlated bits of {0} are not consistent")]
     Correlation(PartyId),
     /// A party opened something else than it had committed to.
-    #[error("{0} opened another value than it had committed to")]
     Commitment(PartyId),
     /// A party has heard something else than this one. Either may be at fault, or a third.
-    #[error("{0} and this party were told different things")]
     View(PartyId),
     /// A MAC check failed; nobody can tell whose fault it is.
-    #[error("a MAC check failed")]
     MacCheck,
     /// A peer says that it has stopped.
-    #[error("{0} has stopped")]
     Stopped(PartyId),
 }
+
+impl Abort {
+    /// Why, with the parties under the names that `name` gives them.
+    pub fn sentence(&self, name: impl Fn(PartyId) -> String) -> String {
+        let (party, what) = match *self {
+            Self::Length(party) => (party, "sent a message of a wrong length"),
+            Self::Malformed(party) => (party, "sent a message that means nothing"),
+            Self::Trees(party) => (party, "made keys that are not consistent"),
+            Self::Correlation(party) => (party, "made correlated bits that are not consistent"),
+            Self::Commitment(party) => (party, "opened another value than it had committed to"),
+            Self::View(party) => (party, "and this server were told different things"),
+            Self::MacCheck => return "a MAC check failed".to_owned(),
+            Self::Stopped(party) => (party, "has stopped"),
+        };
+        format!("{} {what}", name(party))
+    }
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence(|party| party.to_string()))
+    }
+}
+
+impl std::error::Error for Abort {}
 
 /// What a call on a segment came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

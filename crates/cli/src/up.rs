@@ -35,20 +35,48 @@ pub struct Options {
     /// Runs one room on servers of which some may fail, be blocked or lie, instead of the three.
     #[arg(long, value_enum, conflicts_with_all = ["messages", "committee", "smtp"])]
     engine: Option<Engine>,
-    /// How many servers that room has; 5 go on for ever without one, 7 bear two.
-    #[arg(long, requires = "engine", value_parser = clap::value_parser!(u8).range(4..=11))]
+    /// With --engine: how many servers that room has, 4 to 11; 5 go on for ever without one, 7 bear
+    /// two. Otherwise as --committee.
+    #[arg(long, group = "size")]
     servers: Option<u8>,
     /// Opens a room for messages, too, with a partner for practice, and prints how to call it.
     #[arg(long)]
     messages: bool,
     /// Runs a committee of so many members, too, which computes statistics, and prints where it is
     /// asked.
-    #[arg(long, value_name = "MEMBERS", value_parser = clap::value_parser!(u8).range(2..=9))]
+    #[arg(long, value_name = "MEMBERS", group = "size", value_parser = clap::value_parser!(u8).range(2..=9))]
     committee: Option<u8>,
     /// On the first start of a committee: questions whose minimum of reports is smaller are
     /// refused.
-    #[arg(long, value_name = "REPORTS", requires = "committee", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "REPORTS", requires = "size", conflicts_with = "engine", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
     fewest_reports: u32,
+}
+
+/// What runs besides the three servers, or instead of them.
+#[derive(Debug, PartialEq, Eq)]
+enum Work {
+    /// A room of so many servers, alone.
+    Mixer(u8),
+    /// The three servers, and a committee of so many members.
+    Servers { members: Option<u8> },
+}
+
+impl Options {
+    fn work(&self) -> Result<Work> {
+        let Self { engine, servers, committee, .. } = self;
+        match (engine, servers) {
+            (Some(Engine::Asynchromix), None) => Ok(Work::Mixer(4)),
+            (Some(Engine::Asynchromix), Some(servers)) => {
+                ensure!((4..=11).contains(servers), "--servers: a room of this engine has 4 to 11");
+                Ok(Work::Mixer(*servers))
+            }
+            (None, servers) => {
+                let bad = servers.filter(|servers| !(2..=9).contains(servers));
+                ensure!(bad.is_none(), "--servers: a committee on one machine has 2 to 9");
+                Ok(Work::Servers { members: committee.or(*servers) })
+            }
+        }
+    }
 }
 
 /// An engine of its own servers.
@@ -73,13 +101,15 @@ pub async fn run(options: Options) -> Result<()> {
             web.display()
         );
     }
-    if let Some(Engine::Asynchromix) = options.engine {
-        let directory = options.data_dir.join("mixer");
-        let servers = options.servers.unwrap_or(4);
-        let options =
-            mixer::local::Options::of_up(directory, servers, options.base_port, options.web);
-        return mixer::local::run(options).await;
-    }
+    let members = match options.work()? {
+        Work::Mixer(servers) => {
+            let directory = options.data_dir.join("mixer");
+            let options =
+                mixer::local::Options::of_up(directory, servers, options.base_port, options.web);
+            return mixer::local::run(options).await;
+        }
+        Work::Servers { members } => members,
+    };
     let site = match Site::open(&options.data_dir) {
         Ok(site) => site,
         Err(_) if !options.data_dir.exists() => first_site(&options)?,
@@ -87,7 +117,7 @@ pub async fn run(options: Options) -> Result<()> {
     };
     let mut processes = Processes::start(&site, options.web.as_deref())?;
     let result = tokio::select! {
-        result = work(&site, &mut processes, &options) => result,
+        result = work(&site, &mut processes, (&options, members)) => result,
         () = interrupted() => {
             eprintln!("stopping");
             Ok(())
@@ -111,7 +141,11 @@ fn first_site(options: &Options) -> Result<Site> {
     })
 }
 
-async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Result<()> {
+async fn work(
+    site: &Site,
+    processes: &mut Processes,
+    (options, members): (&Options, Option<u8>),
+) -> Result<()> {
     let http = http_client()?;
     let spinner = output::spinner("the servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
@@ -150,7 +184,7 @@ async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Resu
             }
         });
     }
-    if let Some(members) = options.committee {
+    if let Some(members) = members {
         let directory = options.data_dir.join("committee");
         let port = options.base_port.checked_add(COMMITTEE_OFFSET).context("--base-port")?;
         let (committee, servers) =
@@ -192,4 +226,42 @@ fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {
     links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
     eprintln!("Ctrl-C stops the servers; the next start continues with the same data.");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn work(arguments: &[&str]) -> Result<Work> {
+        Program::try_parse_from([&["up"], arguments].concat())?.options.work()
+    }
+
+    #[test]
+    fn so_many_servers_are_a_committee_or_a_room_of_the_engine() {
+        let committee = |members| Work::Servers { members };
+        assert_eq!(work(&[]).unwrap(), committee(None));
+        assert_eq!(work(&["--servers", "5"]).unwrap(), committee(Some(5)));
+        assert_eq!(work(&["--committee", "5"]).unwrap(), committee(Some(5)));
+        assert_eq!(work(&["--servers", "2", "--fewest-reports", "3"]).unwrap(), committee(Some(2)));
+        assert_eq!(work(&["--engine", "asynchromix"]).unwrap(), Work::Mixer(4));
+        assert_eq!(work(&["--engine", "asynchromix", "--servers", "7"]).unwrap(), Work::Mixer(7));
+        for wrong in [
+            &["--servers", "10"][..],
+            &["--servers", "1"],
+            &["--engine", "asynchromix", "--servers", "3"],
+            &["--fewest-reports", "3"],
+            &["--servers", "3", "--committee", "3"],
+            &["--engine", "asynchromix", "--servers", "4", "--fewest-reports", "3"],
+        ] {
+            let said = work(wrong).unwrap_err().to_string();
+            assert!(said.contains("--servers") || said.contains("--engine"), "{wrong:?}: {said}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use ostrakon_computation::ComputationId;
 use serde::Serialize;
 
 use crate::course::phase;
+use crate::service::Service;
 use crate::store::{Store, StoreError};
 use crate::view::Phase;
 
@@ -55,4 +56,14 @@ pub async fn overview(
         });
     }
     Ok(all)
+}
+
+impl Service {
+    /// What its operator sees of all computations.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn overview(&self) -> Result<Vec<Overview>, StoreError> {
+        overview(self.store(), self.committee().members.len(), self.number()).await
+    }
 }

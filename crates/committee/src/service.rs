@@ -283,6 +283,11 @@ impl Service {
         self.courses().iter().map(|course| course.view()).collect()
     }
 
+    /// Its memory.
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.config.store
+    }
+
     /// This member's own statements.
     ///
     /// # Errors

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use ostrakon_authbits::{Abort, Journal, NoTicket, SegmentSpec, Unprepared};
+use ostrakon_authbits::{Abort, Journal, NoTicket, Refused, SegmentSpec, Unprepared};
 use ostrakon_computation::{CONTRIBUTORS, Committee, Contributors, Draft, Input};
 use ostrakon_crypto::Digest;
-use ostrakon_party::{Instance, wire};
+use ostrakon_party::{Instance, PartyId, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
 use ostrakon_stats::{
-    Committee as Keys, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
+    Committee as Keys, Evidence, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
 };
 use serde_json::{Value, json};
 
@@ -123,10 +123,9 @@ impl Job for Statistics {
             let mut journal = Kept(marks);
             let answered = compute(&party, &self.exchange, sealed, &mut journal, randomness).await;
             let answered = answered.map_err(|failed| ended(about.committee, &failed))?;
-            let excluded = answered.excluded.iter().map(|of| reports[of.report].reporter());
             Ok(wire::encode(&StatisticsResult {
                 accepted: answered.accepted,
-                excluded: excluded.collect(),
+                excluded: answered.excluded.into_iter().map(|of| of.evidence).collect(),
                 answers: answered.answers,
             }))
         }
@@ -158,8 +157,10 @@ impl Job for Statistics {
     }
 
     fn render(&self, _: &Draft, result: &[u8]) -> Value {
-        let result = wire::decode::<StatisticsResult>(result);
-        result.map_or(Value::Null, |result| json!(result))
+        let Ok(result) = wire::decode::<StatisticsResult>(result) else { return Value::Null };
+        let StatisticsResult { answers, accepted, excluded } = result;
+        let excluded: Vec<_> = excluded.iter().filter_map(Evidence::reporter).collect();
+        json!({ "answers": answers, "accepted": accepted, "excluded": excluded })
     }
 }
 
@@ -182,10 +183,16 @@ fn sentence(error: impl std::fmt::Display) -> String {
 }
 
 fn ended(committee: &Committee, failed: &Failed) -> Ended {
+    let name = |member: PartyId| committee.members[member.index()].name.clone();
     match failed {
-        Failed::Member { member, .. } => Ended::Final(format!(
-            "{} has lied in the computation: {failed}",
-            committee.members[member.index()].name
+        Failed::Member { member, lie } => Ended::Final(format!(
+            "{} has lied in the computation ({lie:?}): what was reported is spent, ask again",
+            name(*member)
+        )),
+        Failed::Dispute(one, other) => Ended::Final(format!(
+            "{} or {} has lied in the computation: what was reported is spent, ask again",
+            name(*one),
+            name(*other)
         )),
         Failed::TooFew { missing } => Ended::Final(format!(
             "some reports were not what they have to be, and without them {missing} are missing"
@@ -201,9 +208,12 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
         }
         // A peer that has stopped says why itself. Whatever else fails in the preparation is
         // somebody's deviation, which is not tried again.
-        Failed::Preparation(Unprepared::Aborted(Abort::Stopped(_))) | Failed::Ticket(_) => {
-            Ended::Again(failed.to_string())
+        Failed::Preparation(Unprepared::Aborted(abort @ Abort::Stopped(_))) => {
+            Ended::Again(abort.sentence(name))
         }
+        Failed::Ticket(_) => Ended::Again(failed.to_string()),
+        Failed::Preparation(Unprepared::Aborted(abort))
+        | Failed::Computation(Refused::Aborted(abort)) => Ended::Final(abort.sentence(name)),
         _ => Ended::Final(failed.to_string()),
     }
 }

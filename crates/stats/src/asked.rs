@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use ostrakon_computation as computation;
-use ostrakon_computation::{Archive, ComputationId, Conclusion, Draft, Input, Parameters};
-use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
+use ostrakon_computation::{
+    Archive, ComputationId, Conclusion, Draft, Input, Parameters, body_digest,
+};
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::report::{self, BadValue, Report, Scope, Value};
-use crate::{Answer, BadCommittee, BadQuestion, BadReport, Committee, Member, Question};
+use crate::{Answer, BadCommittee, BadQuestion, BadReport, Committee, Evidence, Member, Question};
 
 /// The job's name in drafts.
 pub const JOB: &str = "stats";
@@ -22,8 +24,30 @@ pub struct StatisticsResult {
     pub answers: Vec<Answer>,
     /// How many reports they are of.
     pub accepted: usize,
-    /// Whose reports were left out, on evidence that everybody could check.
-    pub excluded: Vec<VerifyingKey>,
+    /// Why the others of the seal were left out, in its order.
+    pub excluded: Vec<Evidence>,
+}
+
+impl StatisticsResult {
+    /// Whether every report of the archive's seal was accepted, or is left out on evidence that
+    /// holds.
+    fn accounts_for(&self, archive: &Archive) -> Result<bool, NotStatistics> {
+        let sealed = &archive.seal.inputs;
+        if self.excluded.is_empty() {
+            return Ok(self.accepted == sealed.len());
+        }
+        let asked = Asked::of(&archive.draft.draft, &archive.committee)?;
+        let (scope, mut left) = (asked.scope(), sealed.iter());
+        let is_founded = |evidence: &Evidence| {
+            let body = body_digest(&evidence.report);
+            // In the seal's order, so that none is left out twice.
+            let input = left.find(|input| input.body == body);
+            let own = input.is_some_and(|input| evidence.reporter() == Some(input.contributor));
+            own && evidence.holds(&scope)
+        };
+        let all = self.accepted.checked_add(self.excluded.len()) == Some(sealed.len());
+        Ok(all && self.excluded.iter().all(is_founded))
+    }
 }
 
 /// Why a computation is no statistics, or not for this program.
@@ -35,6 +59,9 @@ pub enum NotStatistics {
     /// Parameters or a result that this program does not read.
     #[error("this is of another version of the program")]
     Version,
+    /// Reports are left out without a reason that anybody can check.
+    #[error("a report is left out of this result without evidence that holds")]
+    Excluded,
     /// The question contradicts the draft around it.
     #[error("the question and the draft around it differ")]
     Differ,
@@ -147,15 +174,13 @@ pub fn members(committee: &computation::Committee) -> Result<Committee, NotStati
     Ok(Committee::new(members)?)
 }
 
-/// The result in an archive; none if too few had reported.
+/// The result in an archive, in which whoever was left out is left out on evidence that holds; none
+/// if too few had reported.
 ///
 /// # Errors
 /// [`NotStatistics`].
 pub fn result(archive: &Archive) -> Result<Option<StatisticsResult>, NotStatistics> {
-    match &archive.conclusion {
-        Conclusion::TooFew { .. } => Ok(None),
-        Conclusion::Reached(result) => {
-            wire::decode(&result.0).map(Some).map_err(|_| NotStatistics::Version)
-        }
-    }
+    let Conclusion::Reached(result) = &archive.conclusion else { return Ok(None) };
+    let result: StatisticsResult = wire::decode(&result.0).map_err(|_| NotStatistics::Version)?;
+    if result.accounts_for(archive)? { Ok(Some(result)) } else { Err(NotStatistics::Excluded) }
 }

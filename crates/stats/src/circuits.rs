@@ -69,10 +69,15 @@ fn draws(question: &Question, statistic: &Statistic) -> Vec<u64> {
     scales.repeat(times)
 }
 
+/// All draws of noise of a group, or of all without groups, by their scales.
+fn all_draws(question: &Question) -> impl Iterator<Item = u64> {
+    let scales = question.statistics.iter().flat_map(|statistic| draws(question, statistic));
+    scales.chain(question.size_scale())
+}
+
 /// Random bits that a question needs for its noise.
 pub(crate) fn random_bits(question: &Question) -> usize {
-    let scales = question.statistics.iter().flat_map(|statistic| draws(question, statistic));
-    let of_group = scales.chain(question.size_scale()).map(noise::random_bits).sum::<usize>();
+    let of_group = all_draws(question).map(noise::random_bits).sum::<usize>();
     of_group * question.form.groups().unwrap_or(1)
 }
 
@@ -103,6 +108,15 @@ struct Crowd {
 }
 
 impl Question {
+    /// Of noisy answers, which all together are (ε, δ)-private, the largest n for which δ is at
+    /// most 2^-n; none without noise.
+    pub fn delta_bits(&self) -> Option<u32> {
+        let epsilon = f64::from(self.epsilon?) / 1000.0;
+        let of_group: f64 = all_draws(self).map(noise::distance).sum();
+        let distance = of_group * self.form.groups().unwrap_or(1) as f64;
+        Some((-((1.0 + epsilon.exp()) * distance).log2()).max(0.0) as u32)
+    }
+
     /// The circuit over `count` reports, the bits of each lowest digit first, followed by random
     /// bits where noise is asked for. A sketch's input is the sum of all. Its outputs are those of
     /// the statistics in order, each of a length that the count decides; with groups, the sizes of

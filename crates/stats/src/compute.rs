@@ -7,6 +7,7 @@ use ostrakon_authbits::{
     Abort, BaseKeys, Journal, NoTicket, Refused, Segment, SegmentSpec, Shares, Ticket, Unprepared,
     prepare_with,
 };
+use ostrakon_computation::GENERATIONS;
 use ostrakon_crypto::{Digest, Secret, Signature, Transcript};
 use ostrakon_party::{Instance, Party, PartyId, SessionId};
 
@@ -19,9 +20,8 @@ use crate::question::Form;
 use crate::report::{Report, Scope};
 use crate::seal;
 
-/// Bits of statistical security of a preparation. Who makes one break off has seen whether its lie
-/// would have passed: the 16 attempts of each of a few members add up to 2^-40.
-const SECURITY: u32 = 46;
+/// Bits of statistical security of all preparations for an answer together.
+const SECURITY: u32 = 40;
 /// Sizes of buckets that are tried; the fewest leaky triples win.
 const BUCKETS: std::ops::RangeInclusive<usize> = 3..=8;
 
@@ -152,9 +152,17 @@ impl From<Abort> for Failed {
     }
 }
 
+/// Bits of statistical security of one preparation by so many members. Who makes it break off has
+/// seen whether its lie would have passed, so that every attempt at an answer is a try: each
+/// member begins [`GENERATIONS`] at most, and all of them add up to 2^-40.
+pub fn security(members: usize) -> u32 {
+    let attempts = GENERATIONS as usize * members;
+    SECURITY + attempts.next_power_of_two().ilog2()
+}
+
 /// The cheapest segment for so many AND gates; `None` if there is none.
 pub fn segment_for(parties: usize, ands: usize, number: u64) -> Option<SegmentSpec> {
-    segment_of(parties, ands, number, SECURITY)
+    segment_of(parties, ands, number, security(parties))
 }
 
 pub(crate) fn segment_of(
@@ -278,7 +286,8 @@ pub async fn compute(
     randomness: Secret,
 ) -> Result<Answered, Failed> {
     let plan = Plan::new(party, exchange, &sealed)?;
-    carry_out(&plan, journal, randomness, (SECURITY, None)).await
+    let security = security(plan.parties());
+    carry_out(&plan, journal, randomness, (security, None)).await
 }
 
 /// [`compute`] with so many bits of security, and base transfers that something else has made.

@@ -36,7 +36,9 @@ mod tests;
 pub use answer::{Answer, Bin, Group, Place};
 pub use budget::{Budget, Overspent};
 pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
-pub use compute::{Answered, Excluded, Failed, Lie, Sealed, compute, segment_for, verdict};
+pub use compute::{
+    Answered, Excluded, Failed, Lie, Sealed, compute, security, segment_for, verdict,
+};
 pub use load::Load;
 pub use opening::{Evidence, Opening};
 pub use question::own::{OwnCircuit, Reads};

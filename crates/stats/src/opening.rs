@@ -3,7 +3,7 @@
 
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
-use ostrakon_crypto::{Digest, Secret, Transcript};
+use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
 use ostrakon_onepass::dleq::{Claim, DleqProof, Oracle};
 use ostrakon_onepass::{Group, Ristretto};
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whose report it is about, by what the report itself says.
+    pub fn reporter(&self) -> Option<VerifyingKey> {
+        report::reporter(&self.report)
+    }
+
     /// Whether it convicts its reporter.
     #[must_use]
     pub fn holds(&self, scope: &Scope<'_>) -> bool {

@@ -33,8 +33,9 @@ impl AskedCommittee {
 
     /// A question, drafted and signed: JSON of `{id, draft}`, of which the draft is for
     /// `POST /api/v1/computations`. `terms` is JSON of `{text, largest, groups, things,
-    /// minimum, statistics, closes, invited}`: how many groups or null, whether lists of things
-    /// are asked for, seconds since 1970 or null, and a list of keys or null for everybody.
+    /// minimum, statistics, epsilon, closes, invited}`: how many groups or null, whether lists of
+    /// things are asked for, thousandths of ε or null without noise, seconds since 1970 or null,
+    /// and a list of keys or null for everybody.
     ///
     /// # Errors
     /// If the question cannot be asked, or the browser has no randomness.
@@ -43,7 +44,7 @@ impl AskedCommittee {
     }
 
     /// What a draft asks: JSON of `{text, largest, groups, things, minimum, statistics, at_once,
-    /// epsilon, closes, anyone, creator}`. `view` is the answer of `GET
+    /// epsilon, delta_bits, closes, anyone, creator}`. `view` is the answer of `GET
     /// /api/v1/computations/ID`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -17,6 +17,7 @@ use ostrakon_computation::{Committee, ComputationId, Input, Order, SignedDraft, 
 use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::{Value, json};
 
+use crate::extract::bearer;
 use crate::problem::Problem;
 use crate::router::{cors, in_time};
 use crate::web::{self, METRICS};
@@ -26,8 +27,9 @@ const DRAFT_BYTES: usize = 1 << 20;
 
 /// The whole HTTP interface of a committee's member.
 ///
-/// `missing` names the members that it is not connected with.
-pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missing) -> Router {
+/// `operating` is what its operator sees.
+pub fn committee_router(service: Service, files: Option<PathBuf>, operating: Operating) -> Router {
+    let missing = Arc::clone(&operating.missing);
     let origins: Vec<String> =
         service.committee().members.iter().map(|member| member.url.clone()).collect();
     let one = "/api/v1/computations/{id}";
@@ -36,6 +38,12 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
         .route("/readyz", get(async move || readiness(missing())))
         .route("/metrics", get(metrics))
         .route("/api/v1/committee", get(committee))
+        .route(
+            "/api/v1/operator/computations",
+            get(async move |headers: HeaderMap, State(service): State<Service>| {
+                operated(&operating, &headers, &service).await
+            }),
+        )
         .route("/api/v1/computations", post(create))
         .layer(DefaultBodyLimit::max(DRAFT_BYTES))
         .route(one, get(view))
@@ -68,6 +76,42 @@ async fn front(request: Request, next: Next) -> Response {
 
 /// Names the members that a member is not connected with.
 pub type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
+/// What a member's operator has.
+#[derive(Clone)]
+pub struct Operating {
+    /// Whom the member is not connected with.
+    pub missing: Missing,
+    /// The digest of the operator's token ([`Operating::digest`]).
+    pub token: Digest,
+}
+
+impl Operating {
+    /// What is compared of a token: how far a wrong one is right takes no time to tell.
+    pub fn digest(token: &str) -> Digest {
+        ostrakon_crypto::hash::digest("ostrakon/v1/committee/operator's token", token.as_bytes())
+    }
+}
+
+/// The member at a glance, for its operator.
+async fn operated(
+    operating: &Operating,
+    headers: &HeaderMap,
+    service: &Service,
+) -> Answer<Json<Value>> {
+    if bearer(headers).map(Operating::digest) != Some(operating.token) {
+        return Err(Problem::not_administrator());
+    }
+    let computations = service.overview().await.map_err(Refused::from)?;
+    let (members, number) = (&service.committee().members, service.number());
+    Ok(Json(json!({
+        "name": members[number].name,
+        "number": number,
+        "members": members.len(),
+        "missing": (operating.missing)(),
+        "computations": computations,
+    })))
+}
 
 fn readiness(missing: Vec<String>) -> Response {
     let ready = missing.is_empty();

@@ -5,17 +5,14 @@
 //! G are independent, digit j being one with a^(2^j)/(1 + a^(2^j)); each digit here is "64 random
 //! bits,
 //! read as a number, are below a constant". For a statistic that one person changes by at most 1
-//! the result is (1/b, δ)-private, with δ of a draw from rounding and from cutting G off below
-//! 2^-60.8.
+//! ideal draws make the result (1/b)-private; what is drawn here is [`distance`] away from them.
 
 use crate::circuit::{Builder, Circuit, Wire};
 
 /// Random bits of one digit.
 pub const DIGIT_BITS: usize = 64;
 
-/// Largest scale. δ of a draw, from rounding 2·[`digits`] probabilities to 64 binary digits and
-/// from the tails, is below 2^-60.8 for scales up to 1000 and below 2^-57 for this one; the errors
-/// of [`constants`] themselves stay below 2^-70.
+/// Largest scale.
 pub const MAX_SCALE: u64 = 1 << 40;
 
 /// Binary digits after the point in the computation of constants.
@@ -26,6 +23,17 @@ const ONE: u128 = 1 << POINT;
 pub fn digits(scale: u64) -> usize {
     assert!((1..=MAX_SCALE).contains(&scale), "a scale from 1 to {MAX_SCALE}");
     ((45 * scale).ilog2() as usize + 1).max(6)
+}
+
+/// The statistical distance of a draw from a discrete Laplace variable, at most: 2·[`digits`]
+/// probabilities are rounded to 64 binary digits, after errors of their [`constants`] below 2^-70,
+/// and both G are cut off. Answers with noise of distances that add up to η are (ε, (1 + e^ε)·η)-
+/// private where ideal ones would be ε-private.
+pub fn distance(scale: u64) -> f64 {
+    let digits = digits(scale) as i32;
+    let rounded = 2.0 * f64::from(digits) * (2f64.powi(-65) + 2f64.powi(-70));
+    let cut = 2.0 * (2f64.powi(digits) / -(scale as f64)).exp();
+    rounded + cut
 }
 
 /// x², with `POINT` binary digits after the point, rounded down.

@@ -164,3 +164,69 @@ fn joined(key: KeyId, buckets: &Buckets, d: &Bits) -> Triples {
         z: Shares::new(key, z, z_macs),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_crypto::Digest;
+
+    const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x0123_4567_89ab_cdef];
+
+    /// Both parties' shares of two leaky triples of these x and y, with their MACs.
+    fn dealt(x: [bool; 2], y: [bool; 2], noise: u64) -> [Buckets; 2] {
+        let mut stream = noise;
+        let mut draw = || {
+            stream = stream.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            stream ^ stream >> 31
+        };
+        let delta = KEYS[0] ^ KEYS[1];
+        let mut of = [(); 2].map(|()| Buckets { rows: zeroed_table(2 * ROW), size: 2 });
+        for (k, (x, y)) in x.into_iter().zip(y).enumerate() {
+            let whole = [x, y, x & y];
+            let (bits, macs) = (draw() & 7, [draw(), draw(), draw()]);
+            let rest = (0..3).fold(bits, |all, i| all ^ u64::from(whole[i]) << i);
+            let [x_mac, y_mac, z_mac] = macs;
+            let other = |i: usize| macs[i] ^ mask(u64::from(whole[i])) & delta;
+            let rows = [
+                Row { x_mac, y_mac, z_mac, bits },
+                Row { x_mac: other(0), y_mac: other(1), z_mac: other(2), bits: rest },
+            ];
+            for (buckets, row) in of.iter_mut().zip(rows) {
+                row.write(&mut buckets.rows.as_chunks_mut::<ROW>().0[k]);
+            }
+        }
+        of
+    }
+
+    /// Attack (step 9): a party lies about d. Whatever the bits are, the triple has valid MACs; it
+    /// is wrong in exactly half of the cases, those in which x of the second leaky triple is one.
+    /// So d is checked before anything goes to stock.
+    #[test]
+    fn a_lied_difference_makes_a_wrong_triple_with_valid_macs_in_half_of_the_cases() {
+        let (key, delta) = (KeyId(Digest([0; 32])), KEYS[0] ^ KEYS[1]);
+        let mut wrong = 0;
+        for case in 0..16u64 {
+            let bit = |i: u64| case >> i & 1 == 1;
+            let of = dealt([bit(0), bit(1)], [bit(2), bit(3)], case);
+            for lie in [false, true] {
+                let d: Bits = std::iter::once(bit(2) ^ bit(3) ^ lie).collect();
+                let triples = of.each_ref().map(|buckets| joined(key, buckets, &d));
+                let whole = |shares: [&Shares; 2]| {
+                    let [one, other] = shares;
+                    let value = one.bits().get(0) ^ other.bits().get(0);
+                    let mac = one.macs()[0] ^ other.macs()[0];
+                    assert_eq!(mac, mask(u64::from(value)) & delta, "case {case}, lie {lie}");
+                    value
+                };
+                let [x, y, z] = [
+                    whole(triples.each_ref().map(|of| &of.x)),
+                    whole(triples.each_ref().map(|of| &of.y)),
+                    whole(triples.each_ref().map(|of| &of.z)),
+                ];
+                assert!(lie || z == x & y, "case {case}");
+                wrong += usize::from(z != x & y);
+            }
+        }
+        assert_eq!(wrong, 8, "of 16 lies");
+    }
+}

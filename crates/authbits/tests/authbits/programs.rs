@@ -81,6 +81,17 @@ fn constants_of_the_noise_are_pinned() {
     assert_eq!((hundred[0], hundred[12]), (0x7f5c294f3cd2bc1a, 0x1e));
 }
 
+/// The figures of the specification; a finer scale is never further away.
+#[test]
+fn draws_are_as_near_to_the_variable_as_is_said() {
+    for (scale, log2) in [(1, -61.37), (1_000, -59.95), (noise::MAX_SCALE, -58.43)] {
+        let found = noise::distance(scale).log2();
+        assert!((found - log2).abs() < 0.01, "scale {scale}: {found}");
+    }
+    let scales = (1..=40).map(|bits| noise::distance(1 << bits));
+    assert!(scales.clone().zip(scales.skip(1)).all(|(fine, coarse)| fine <= coarse));
+}
+
 /// Each digit is one exactly if its 64 bits are below its constant: on both sides of every
 /// constant.
 #[test]

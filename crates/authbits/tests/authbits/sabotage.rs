@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use ostrakon_authbits::circuit::{Builder, Circuit};
-use ostrakon_authbits::{Abort, Bits, Refused, Segment, SegmentSpec, Unprepared};
-use ostrakon_party::{PartyId, Step};
+use ostrakon_authbits::{Abort, Bits, Kind, Refused, Segment, SegmentSpec, Unprepared};
+use ostrakon_party::{Party, PartyId, Step};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
 use crate::world::{Committee, all, bits, deal, nightly, small};
@@ -37,15 +38,30 @@ struct Scene {
     spec: SegmentSpec,
     input: Vec<bool>,
     circuit: Circuit,
+    /// Whether the circuit is computed under another key than the input has come under.
+    imports: bool,
+}
+
+/// The segment into which bits are imported.
+fn target() -> SegmentSpec {
+    SegmentSpec { number: 2, ..small(3) }
 }
 
 impl Scene {
     fn new(seed: u64, parties: usize) -> Self {
         let committee = Committee::new(seed, parties);
-        Self { committee, spec: small(3), input: bits(seed, 3), circuit: circuit() }
+        let (input, circuit) = (bits(seed, 3), circuit());
+        Self { committee, spec: small(3), input, circuit, imports: false }
+    }
+
+    fn importing(seed: u64, parties: usize) -> Self {
+        Self { imports: true, ..Self::new(seed, parties) }
     }
 
     fn run(&self, network: &Network) -> Vec<Outcome> {
+        if self.imports {
+            return self.committee.world.run(network, |party| self.import(party).boxed_local());
+        }
         let parties = self.committee.parties;
         self.committee.run(network, self.spec, async |mut segment: Segment| {
             let dealt = deal(5, parties, segment.party().index(), &self.input);
@@ -53,6 +69,32 @@ impl Scene {
             let outputs = segment.evaluate(&self.circuit, &shares).await?;
             segment.reveal(&outputs).await
         })
+    }
+
+    async fn import(&self, party: Party) -> Result<Result<Bits, Refused>, Unprepared> {
+        let mut source = self.committee.prepare(&party, self.spec).await?;
+        let mut target = self.committee.prepare(&party, target()).await?;
+        let dealt = deal(5, self.committee.parties, party.id.index(), &self.input);
+        let opened = async {
+            let shares = source.authenticate(&dealt).await?;
+            let shares = target.import(&mut source, &shares).await?;
+            let outputs = target.evaluate(&self.circuit, &shares).await?;
+            target.reveal(&outputs).await
+        };
+        Ok(opened.await)
+    }
+
+    /// Which of the messages that a party posted are swept: all, or those from the masks of an
+    /// import on.
+    fn places(&self, network: &Network, party: PartyId) -> Vec<usize> {
+        let sent = network.sent();
+        let own: Vec<_> = sent.iter().filter(|(_, m)| m.signed.header.from == party).collect();
+        let masks = own.iter().rposition(|(_, message)| {
+            let tag = message.signed.header.tag;
+            tag.instance == target().instance() && tag.step == Kind::Corrections.step()
+        });
+        let first = if self.imports { masks.expect("it imports") } else { 0 };
+        (first..own.len()).collect()
     }
 
     /// Checks what an honest party came to; whether it has stopped by itself.
@@ -122,25 +164,25 @@ fn sabotage(
 
 fn sweep(seed: u64, parties: usize, every: usize) {
     let all: Vec<u8> = (0..u8::try_from(parties).unwrap()).collect();
-    sweep_by(seed, parties, &all, every);
+    sweep_by(&Scene::new(seed, parties), &all, every);
 }
 
 /// The sweep of each of `some` alone, and of all but it together.
-fn sweep_by(seed: u64, parties: usize, some: &[u8], every: usize) {
-    let scene = Scene::new(seed, parties);
+fn sweep_by(scene: &Scene, some: &[u8], every: usize) {
+    let (seed, parties) = (scene.committee.world.seed, scene.committee.parties);
     let (network, other) = (Network::default(), Network::default());
     all(scene.run(&network)).into_iter().for_each(|opened| drop(opened.unwrap()));
-    Scene::new(seed + 1000, parties).run(&other);
+    Scene { imports: scene.imports, ..Scene::new(seed + 1000, parties) }.run(&other);
     let ids: Vec<PartyId> = scene.committee.world.roster.parties().collect();
     let replay: Vec<_> = ids.iter().map(|id| script(&other, *id).0).collect();
     let mut found = 0;
     for party in some.iter().copied().map(PartyId) {
-        let (bodies, steps) = script(&network, party);
-        for n in 0..bodies.len() {
+        let steps = script(&network, party).1;
+        for n in scene.places(&network, party) {
             for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
                 if (i + n) % every == 0 {
                     let target = Target::Nth(n);
-                    found += sabotage(&scene, &[party], seed, &target, mutation, &replay);
+                    found += sabotage(scene, &[party], seed, &target, mutation, &replay);
                 }
             }
         }
@@ -150,7 +192,7 @@ fn sweep_by(seed: u64, parties: usize, some: &[u8], every: usize) {
             for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
                 if (i + usize::from(step.0)) % every == 0 {
                     let target = Target::Step(step);
-                    found += sabotage(&scene, &others, seed, &target, mutation, &replay);
+                    found += sabotage(scene, &others, seed, &target, mutation, &replay);
                 }
             }
         }
@@ -173,8 +215,24 @@ fn every_message_of_two_of_three() {
     }
 }
 
-/// One set of four of five. Their messages are as many times more as pairs; the day draws some.
+/// Sets of four of five, all at night. Their messages are as many times more as pairs; the day draws
+/// some of one set.
 #[test]
 fn every_message_of_four_of_five() {
-    sweep_by(7, 5, &[2], if nightly() { 1 } else { 211 });
+    if nightly() {
+        sweep(7, 5, 1);
+    } else {
+        sweep_by(&Scene::new(7, 5), &[2], 211);
+    }
+}
+
+/// Every message from an import's masks on, in both segments' runs.
+#[test]
+fn every_message_of_an_import_between_two() {
+    sweep_by(&Scene::importing(8, 2), &[0, 1], if nightly() { 1 } else { 3 });
+}
+
+#[test]
+fn every_message_of_an_import_by_two_of_three() {
+    sweep_by(&Scene::importing(9, 3), &[1], if nightly() { 1 } else { 17 });
 }

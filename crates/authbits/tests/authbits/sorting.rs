@@ -77,3 +77,12 @@ fn selection_agrees_with_the_papers_circuit() {
         assert_eq!(selected.evaluate(&input), sorted.evaluate(&input), "seed {seed}");
     }
 }
+
+/// A program reads as what it computes: all of selection, the noisy one included, over gates.
+#[test]
+fn the_program_of_the_median_is_short() {
+    let text = include_str!("../../src/programs/select.rs");
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let lines = text.lines().filter(is_code).count();
+    assert!((50..150).contains(&lines), "{lines} lines");
+}

@@ -46,6 +46,7 @@ pub async fn run(options: Options) -> Result<()> {
         eprintln!("Ask something: ostrakon stats create --server {url} …");
         if web.is_some() {
             eprintln!("Or in a browser: {}", page(&committee));
+            eprintln!("What the first member's operator sees: {url}/#/operator");
         }
         Ok(())
     })

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ostrakon_computation::{Link, Order};
+use serde::Serialize;
 
 use crate::client::survey::Survey;
 use crate::client::{Asked, http_client};
@@ -16,6 +17,14 @@ pub struct Options {
     /// Closes also if fewer have reported than the minimum: then nothing is computed.
     #[arg(long)]
     even_if_few: bool,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Closed {
+    id: String,
 }
 
 /// Runs the command.
@@ -26,5 +35,8 @@ pub async fn run(options: Options) -> Result<()> {
     let creator = Survey::creator_of(&options.link)?;
     let asked = Asked::of(&http_client()?, &options.link).await?;
     asked.close(&Order::sign(options.link.computation, &creator), options.even_if_few).await?;
+    if options.json {
+        return output::json(&Closed { id: options.link.computation.0.to_hex() });
+    }
     output::line("closed: no more reports are taken, and the servers compute")
 }

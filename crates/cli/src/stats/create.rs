@@ -46,7 +46,8 @@ pub struct Options {
     #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
     groups: Vec<String>,
     /// Everybody reports a list of things, and it is counted how many different ones there are in
-    /// all lists together, about: within 3 % twice out of three times.
+    /// all lists together, about: within 3 % twice out of three times. Whoever names made-up things
+    /// for all counters but one reads that one, unless --epsilon adds noise.
     #[arg(long, conflicts_with_all = ["statistic", "groups", "largest"])]
     things: bool,
     /// The largest number that can be reported; the next power of two less one is the limit.
@@ -109,6 +110,7 @@ pub async fn run(options: Options) -> Result<()> {
         None => None,
     };
     let question = question(&options)?;
+    terms::cautions(&question).into_iter().for_each(|caution| eprintln!("{caution}"));
     let server = options.server.as_deref().context("--server: any one of the members")?;
     let asked = Asked::open(&http_client()?, server, committee).await?;
     ostrakon_stats::asked::members(&asked.committee)?;
@@ -211,6 +213,11 @@ mod tests {
         assert_eq!(things.statistics, [Statistic::Distinct]);
         assert!(asked(&["--things", "--groups", "a,b"]).is_err());
         assert!(asked(&["--groups", "alone"]).is_err(), "one group is none");
+        let warned = |more: &[&str]| terms::cautions(&asked(more).unwrap()).len();
+        assert_eq!((warned(&[]), warned(&["--things"])), (0, 1));
+        assert_eq!((warned(&["--epsilon", "1"]), warned(&["--things", "--epsilon", "1"])), (1, 0));
+        assert_eq!(warned(&["--epsilon", "1", "--minimum", "1000"]), 0);
+        assert_eq!(warned(&["--epsilon", "1", "--statistic", "sum"]), 0);
         let several = asked(&["--statistic", "median", "--statistic", "quantile:900"]).unwrap();
         assert_eq!(several.statistics, [Statistic::Quantile(500), Statistic::Quantile(900)]);
     }

@@ -9,9 +9,6 @@ use serde::Serialize;
 use super::create::digest;
 use crate::output;
 
-/// What a preparation of triples is good for (`docs/spec/statistics.md`).
-const ENGINE: u32 = 46;
-
 /// Options of an election.
 #[derive(clap::Args)]
 #[group(id = "election")]
@@ -55,7 +52,8 @@ pub fn run(path: &Path, options: &Options, json: bool) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
     let table = Table::parse(&text).with_context(|| name.to_string())?;
     let Options { beacon, members, corrupt, withheld, security } = *options;
-    let strength = Strength { members, corrupt, withheld, elections: 1, security, engine: ENGINE };
+    let engine = ostrakon_stats::security(members);
+    let strength = Strength { members, corrupt, withheld, elections: 1, security, engine };
     strength.check().context("--members")?;
     let drawn = match beacon {
         None => Vec::new(),

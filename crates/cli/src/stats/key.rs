@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::Invitation;
+use serde::Serialize;
 
 use crate::{edge, output, secret};
 
@@ -15,6 +16,15 @@ use crate::{edge, output, secret};
 pub struct Options {
     /// The file that keeps the secret half; only its owner may read it.
     file: PathBuf,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    key: String,
+    kept: String,
 }
 
 /// Runs the command.
@@ -25,7 +35,11 @@ pub fn run(options: &Options) -> Result<()> {
     if !options.file.exists() {
         secret::write_new(&options.file, &format!("{}\n", Invitation(edge::random()).to_text()))?;
     }
-    output::line(&read(&options.file)?.key().verifying_key().to_hex())
+    let key = read(&options.file)?.key().verifying_key().to_hex();
+    if options.json {
+        return output::json(&Shown { key, kept: options.file.display().to_string() });
+    }
+    output::line(&key)
 }
 
 /// The key that a file keeps.
@@ -68,7 +82,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("key");
         let keys = [0, 1].map(|_| {
-            run(&Options { file: file.clone() }).unwrap();
+            run(&Options { file: file.clone(), json: false }).unwrap();
             read(&file).unwrap().key().verifying_key()
         });
         assert_eq!(keys[0], keys[1], "it is made once");

@@ -93,10 +93,10 @@ pub async fn run(options: Options) -> Result<()> {
 }
 
 fn consider(question: &Question, yes: bool) -> Result<()> {
-    let Question { text, minimum, statistics, epsilon, .. } = question;
+    let Question { text, minimum, statistics, .. } = question;
     let what: Vec<String> = statistics.iter().map(terms::words).collect();
-    let noise = match epsilon {
-        Some(epsilon) => format!("with noise, epsilon {}", f64::from(*epsilon) / 1000.0),
+    let noise = match terms::noise(question) {
+        Some(noise) => format!("with noise, {noise}"),
         None => "exactly".to_owned(),
     };
     let what = format!("of at least {minimum} reports, {noise}: {}", what.join(", "));

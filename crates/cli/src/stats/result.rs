@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use ostrakon_computation::{Archive, Conclusion, Link, Spent};
-use ostrakon_stats::asked::{self, StatisticsResult};
-use ostrakon_stats::{Answer, Form};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_stats::asked::{self, NotStatistics, StatisticsResult};
+use ostrakon_stats::{Answer, Evidence, Form, Question};
 use serde::Serialize;
 
 use super::terms;
@@ -47,13 +48,24 @@ pub struct VerifyOptions {
 #[derive(Serialize)]
 struct Shown<'a> {
     question: &'a str,
+    /// The computation's name, the draft's digest.
+    id: String,
+    /// The committee's digest.
+    committee: String,
+    members: Vec<&'a str>,
+    /// The digests of the list of inputs and of the result, which all members have signed.
+    seal: String,
+    result: String,
+    minimum: u32,
     reports: usize,
     contradicting: usize,
     unsound: usize,
     missing: u32,
-    /// What the answers have cost whoever reported, of differential privacy.
+    /// What the answers have cost whoever reported, of differential privacy: ε and δ.
     #[serde(skip_serializing_if = "Option::is_none")]
     epsilon: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delta: Option<f64>,
     /// What all answers together have told of any one of those who reported, this one included, by
     /// the members' signed accounts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +74,15 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<f64>,
     #[serde(flatten)]
-    result: Option<StatisticsResult>,
+    computed: Option<Computed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Computed<'a> {
+    answers: &'a [Answer],
+    accepted: usize,
+    /// Whose reports were left out, on evidence that is in the archive and was checked.
+    excluded: Vec<VerifyingKey>,
 }
 
 /// Runs `stats result`.
@@ -108,47 +128,78 @@ pub fn verify(options: &VerifyOptions) -> Result<()> {
     Ok(())
 }
 
-fn show(archive: &Archive, json: bool) -> Result<()> {
-    let draft = &archive.draft.draft;
-    let (question, result) = (asked::question(draft)?, asked::result(archive)?);
-    let in_ones = |thousandths: u64| thousandths as f64 / 1000.0;
-    let epsilon = question.epsilon.map(|thousandths| in_ones(thousandths.into()));
-    let spent = archive.spent();
+fn in_ones(thousandths: u64) -> f64 {
+    thousandths as f64 / 1000.0
+}
+
+/// The question and the result of an archive whose signatures hold.
+fn read(archive: &Archive) -> Result<(Question, Option<StatisticsResult>)> {
+    let result = match asked::result(archive) {
+        Err(why @ NotStatistics::Excluded) => return Err(failure::unproven(why.to_string())),
+        result => result?,
+    };
+    Ok((asked::question(&archive.draft.draft)?, result))
+}
+
+fn shown<'a>(
+    archive: &'a Archive,
+    question: &Question,
+    result: Option<&'a StatisticsResult>,
+) -> Shown<'a> {
+    let (draft, id) = (&archive.draft.draft, archive.computation());
     let missing = match archive.conclusion {
         Conclusion::TooFew { missing } => missing,
         Conclusion::Reached(_) => 0,
     };
-    let reports = result.as_ref().map_or(archive.seal.inputs.len(), |result| result.accepted);
-    if json {
-        return output::json(&Shown {
-            question: &draft.title,
-            reports,
-            contradicting: archive.seal.conflicts.len(),
-            unsound: archive.seal.unsound.len(),
-            missing,
-            epsilon,
-            spent: spent.map(|spent| in_ones(spent.most)),
-            budget: spent.and_then(|spent| spent.budget).map(in_ones),
-            result,
-        });
+    let spent = archive.spent();
+    Shown {
+        question: &draft.title,
+        id: id.0.to_hex(),
+        committee: archive.committee.digest().to_hex(),
+        members: archive.committee.members.iter().map(|member| member.name.as_str()).collect(),
+        seal: archive.seal.digest(&id).to_hex(),
+        result: archive.conclusion.digest(&id).to_hex(),
+        minimum: draft.minimum,
+        reports: result.map_or(archive.seal.inputs.len(), |result| result.accepted),
+        contradicting: archive.seal.conflicts.len(),
+        unsound: archive.seal.unsound.len(),
+        missing,
+        epsilon: question.epsilon.map(|thousandths| in_ones(thousandths.into())),
+        delta: question.delta_bits().map(|bits| 0.5f64.powi(bits.try_into().unwrap_or(i32::MAX))),
+        spent: spent.map(|spent| in_ones(spent.most)),
+        budget: spent.and_then(|spent| spent.budget).map(in_ones),
+        computed: result.map(|result| Computed {
+            answers: &result.answers,
+            accepted: result.accepted,
+            excluded: result.excluded.iter().filter_map(Evidence::reporter).collect(),
+        }),
     }
+}
+
+fn show(archive: &Archive, json: bool) -> Result<()> {
+    let (draft, (question, result)) = (&archive.draft.draft, read(archive)?);
+    let shown = shown(archive, &question, result.as_ref());
+    if json {
+        return output::json(&shown);
+    }
+    let (reports, missing) = (shown.reports, shown.missing);
     output::line(&draft.title)?;
-    let Some(result) = result else {
+    let Some(result) = &result else {
         return output::line(&format!(
             "{reports} reports; {missing} more would have been needed, so nothing was computed"
         ));
     };
-    if let Some(epsilon) = epsilon {
+    if let Some(noise) = terms::noise(&question) {
         let hidden = match question.form {
             Form::Items { .. } => "thing in a report",
             _ => "report",
         };
         output::line(&format!(
-            "The numbers have noise (epsilon {epsilon} for all together), so that no single \
-             {hidden} shows in them."
+            "The numbers have noise ({noise} for all together), so that no single {hidden} shows \
+             in them."
         ))?;
     }
-    if let Some(Spent { most, budget }) = spent {
+    if let Some(Spent { most, budget }) = archive.spent() {
         let limit = match budget {
             Some(budget) => format!("; the servers let it be {}", in_ones(budget)),
             None => "; the servers set no limit".to_owned(),

@@ -1,9 +1,12 @@
 //! Statistics as people write and read them on the command line.
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_stats::{Bin, Form, OwnCircuit, Reads, Statistic, WIDTH_OF_SQUARES};
+use ostrakon_stats::{Bin, Form, OwnCircuit, Question, Reads, Statistic, WIDTH_OF_SQUARES};
 
 use crate::output;
+
+/// With noise, quantiles of fewer reports may be far off.
+const FEWEST_OF_NOISY_QUANTILES: u32 = 1000;
 
 /// A statistic by its name, for numbers up to `largest`: `median`, `sum`, `mean`, `deviation`,
 /// `quantile:THOUSANDTHS`, `histogram:BINS`, `histogram:BOUND,BOUND,…`, `top:PLACES`,
@@ -71,6 +74,31 @@ fn circuit(path: &str, largest: u64) -> Result<OwnCircuit> {
         Ok(_) => Ok(own),
         Err(why) => bail!("{path}: {why}"),
     }
+}
+
+/// The noise of a question's answers, in words; none without noise.
+pub fn noise(question: &Question) -> Option<String> {
+    let epsilon = f64::from(question.epsilon?) / 1000.0;
+    Some(format!("epsilon {epsilon}, delta below 2^-{}", question.delta_bits()?))
+}
+
+/// What whoever asks should know before, and might not expect.
+pub fn cautions(question: &Question) -> Vec<&'static str> {
+    let is_quantile = |statistic: &Statistic| matches!(statistic, Statistic::Quantile(_));
+    let few = question.minimum < FEWEST_OF_NOISY_QUANTILES;
+    let (noisy, mut cautions) = (question.epsilon.is_some(), Vec::new());
+    if noisy && few && question.statistics.iter().any(is_quantile) {
+        cautions.push(
+            "With noise the median and other quantiles of fewer than 1,000 reports may be far off.",
+        );
+    }
+    if !noisy && question.statistics.contains(&Statistic::Distinct) {
+        cautions.push(
+            "Somebody who names made-up things for all counters but one reads that one from the \
+             exact count. --epsilon adds noise, which hides each thing.",
+        );
+    }
+    cautions
 }
 
 /// What a statistic tells, in words.

@@ -217,3 +217,37 @@ fn servers_without_a_clock_are_measured_by_phases() {
     assert_eq!(phases[3]["bytes_sent"], 8 * elements);
     assert_eq!(phases[3]["rounds"], 6);
 }
+
+#[test]
+fn triples_are_measured_from_nothing_beside_their_limit() {
+    let shape = ["--servers", "2", "--triples", "3102", "--security", "40"];
+    let measured = measure(&[&["triples"], &shape[..]].concat());
+    assert_eq!(measured.len(), 1);
+    let of = &measured[0];
+    assert_eq!(
+        (&of["bucket"], &of["triples"], &of["rounds"]),
+        (&4.into(), &3102.into(), &20.into())
+    );
+    let number = |name: &str| of[name].as_f64().unwrap();
+    // 16⅛ bytes for each leaky triple, three bits for each bucket, and a constant.
+    let rows = 4.0 * 3102.0 * 16.125 + 3.0 * 3102.0 / 8.0;
+    assert!((rows..rows + 40_000.0).contains(&number("bytes_sent")), "{}", number("bytes_sent"));
+    assert!((number("bytes_per_triple") - number("bytes_sent") / 3102.0).abs() < 1e-9);
+    assert!((number("triples_per_second") - 3102.0 / number("seconds")).abs() < 1e-6);
+    assert!(number("limit_seconds") > 0.0);
+}
+
+#[test]
+fn statistics_are_measured_with_their_preparation() {
+    let shape = ["--servers", "2", "--reports", "5", "--width", "4", "--median"];
+    let measured = measure(&[&["stats"], &shape[..]].concat());
+    assert_eq!(measured.len(), 1);
+    let of = &measured[0];
+    assert_eq!((&of["statistic"], &of["reports"]), (&"median".into(), &5.into()));
+    let phases = of["phases"].as_object().unwrap();
+    let sum: f64 = phases.values().map(|seconds| seconds.as_f64().unwrap()).sum();
+    let number = |name: &str| of[name].as_f64().unwrap();
+    assert!(phases.len() == 4 && (sum - number("seconds")).abs() < 1e-9, "{of}");
+    assert!(number("offline_bytes") > number("online_bytes") && number("online_bytes") > 0.0);
+    assert!(number("triples") >= number("ands") && number("limit_seconds") > 0.0);
+}

@@ -1,5 +1,6 @@
 //! Whole committees in one process: their course, members that lie, statistics.
 
+mod garbling;
 mod graphs;
 mod lies;
 mod service;

@@ -3,11 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::world::{FEWEST, Lie, World, key};
+use crate::world::{FEWEST, Lie, World, key, member_key};
 use ostrakon_committee::{Job, Statistics};
-use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Spent, Statement};
+use ostrakon_computation::{
+    Archive, Conclusion, Draft, Entry, Input, Parameters, Said, Seal, SignedDraft, Spent, Statement,
+};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::asked::{Asked, JOB, parameters, result};
+use ostrakon_party::wire;
+use ostrakon_stats::asked::{Asked, JOB, NotStatistics, StatisticsResult, parameters, result};
+use ostrakon_stats::report::forge;
 use ostrakon_stats::{Answer, ExchangeKey, Form, OwnCircuit, Question, Statistic, Value};
 
 fn question() -> Question {
@@ -20,14 +24,14 @@ fn question() -> Question {
     }
 }
 
-fn ask(world: &World) -> SignedDraft {
+pub fn ask(world: &World) -> SignedDraft {
     world.draft(|draft| {
         draft.job = JOB.into();
         draft.parameters = parameters(&question());
     })
 }
 
-fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
+pub fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
     let asked = Asked::of(draft, &world.committee).unwrap();
     asked.report(&Value::Number(number), &key(seed), &Secret::new([seed; 32])).unwrap()
 }
@@ -55,6 +59,73 @@ async fn reporters_who_have_gone_are_counted_and_only_the_answers_come_out() {
     let shown = world.members[2].render(&archive);
     assert_eq!(shown["accepted"], 3, "{shown}");
     world.stop().await;
+}
+
+/// An archive in which all members have signed another result: what they could do together, but for
+/// the honest one.
+fn signed_by_all(archive: &Archive, result: &StatisticsResult) -> Archive {
+    let id = archive.computation();
+    let conclusion = Conclusion::Reached(Parameters(wire::encode(result)));
+    let said = Said::Outcome { seal: archive.seal.digest(&id), result: conclusion.digest(&id) };
+    let sign = |member| {
+        let signing = SigningKey::from_seed(&member_key(member));
+        Statement::sign(id, said.clone(), &signing).signature
+    };
+    let mut forged = archive.clone();
+    forged.outcomes = (0..archive.committee.members.len()).map(sign).collect();
+    forged.conclusion = conclusion;
+    assert_eq!(forged.verify(), Ok(()), "the signatures are right");
+    forged
+}
+
+/// Attack (N1): a reporter states a wrong check value. It is left out, and whoever reads the result
+/// sees why. No evidence leaves out another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reporter_is_left_out_on_evidence_that_the_result_carries() {
+    let world = World::start_statistics(3).await;
+    let draft = ask(&world);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for (seed, number) in [(1, 10), (2, 200), (3, 30)] {
+        world.submit(&report(&world, &draft.draft, seed, number)).await;
+    }
+    let asked = Asked::of(&draft.draft, &world.committee).unwrap();
+    let (scope, liar) = (asked.scope(), key(4));
+    let wrong = forge::wrong_check(&scope, 99, &liar, &Secret::new([4; 32])).unwrap();
+    world.submit(&Input::sign(&id, wrong, &liar)).await;
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    assert_eq!(archive.verify(), Ok(()));
+    let found = result(&archive).unwrap().unwrap();
+    let median = Answer::Quantile { thousandths: 500, value: 30 };
+    assert_eq!(found.answers, [median, Answer::Sum(240)]);
+    let [evidence] = &found.excluded[..] else { panic!("one is left out") };
+    assert_eq!((found.accepted, evidence.reporter()), (3, Some(liar.verifying_key())));
+    let shown = world.members[1].render(&archive);
+    assert_eq!(shown["excluded"], serde_json::json!([liar.verifying_key()]));
+    world.stop().await;
+
+    let refused = |change: &dyn Fn(&mut StatisticsResult)| {
+        let mut changed = found.clone();
+        change(&mut changed);
+        result(&signed_by_all(&archive, &changed)).err()
+    };
+    assert_eq!(refused(&|_| ()), None);
+    let honest = report(&world, &draft.draft, 1, 10).body;
+    let changes: [&dyn Fn(&mut StatisticsResult); 6] = [
+        &|result| result.excluded[0].report.clone_from(&honest),
+        &|result| result.excluded[0].openings.swap(0, 1),
+        &|result| result.excluded[0].openings[2].points[3] ^= 1,
+        &|result| result.excluded.clear(),
+        &|result| result.accepted = 2,
+        &|result| {
+            result.excluded.push(result.excluded[0].clone());
+            result.accepted = 2;
+        },
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        assert_eq!(refused(change), Some(NotStatistics::Excluded), "change {number}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use crate::garbling::{Garble, Garbling};
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use ostrakon_committee::{
@@ -20,7 +21,7 @@ use ostrakon_crypto::sealed;
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{
-    Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
+    Channel, Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
 };
 use ostrakon_stats::ExchangeKey;
 use ostrakon_testkit::free_ports;
@@ -43,7 +44,7 @@ pub fn key(seed: u8) -> SigningKey {
     SigningKey::from_seed(&[seed; 32])
 }
 
-fn member_key(member: usize) -> [u8; 32] {
+pub fn member_key(member: usize) -> [u8; 32] {
     [200 + u8::try_from(member).unwrap(); 32]
 }
 
@@ -260,6 +261,8 @@ pub struct World {
     home: TempDir,
     nonce: AtomicUsize,
     budget: Option<u64>,
+    /// A member that garbles its messages.
+    garbling: Option<(usize, Garble)>,
 }
 
 impl World {
@@ -274,7 +277,7 @@ impl World {
             count,
             jobs,
             |member| ShareKey::new(&[0; 192], &member_key(member)),
-            (lie, None),
+            (lie, None, None),
         )
         .await
     }
@@ -290,12 +293,24 @@ impl World {
         lie: Option<Lie>,
         budget: Option<u64>,
     ) -> Self {
+        Self::start_statistics_as(count, (lie, budget, None)).await
+    }
+
+    /// The same, in which a member garbles what its engine sends.
+    pub async fn start_statistics_garbling(count: usize, member: usize, garble: Garble) -> Self {
+        Self::start_statistics_as(count, (None, None, Some((member, garble)))).await
+    }
+
+    async fn start_statistics_as(
+        count: usize,
+        terms: (Option<Lie>, Option<u64>, Option<(usize, Garble)>),
+    ) -> Self {
         let jobs = |member| Jobs::default().with(Statistics::new(exchange(member), FEWEST));
         let share_key = |member| {
             let signing = SigningKey::from_seed(&member_key(member));
             ShareKey::new(&exchange(member).member(&signing).to_bytes(), &[0; 32])
         };
-        Self::start_with(count, jobs, share_key, (lie, budget)).await
+        Self::start_with(count, jobs, share_key, terms).await
     }
 
     /// Has every member show an input that it need not hold.
@@ -322,14 +337,14 @@ impl World {
         let share_key = |member: usize| {
             ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public())
         };
-        Self::start_with(count, jobs, share_key, (lie, budget)).await
+        Self::start_with(count, jobs, share_key, (lie, budget, None)).await
     }
 
     async fn start_with(
         count: usize,
         jobs: impl Fn(usize) -> Jobs + Send + Sync + 'static,
         share_key: impl Fn(usize) -> ShareKey,
-        (lie, budget): (Option<Lie>, Option<u64>),
+        (lie, budget, garbling): (Option<Lie>, Option<u64>, Option<(usize, Garble)>),
     ) -> Self {
         let mut listeners = Vec::new();
         for port in free_ports(count) {
@@ -355,6 +370,7 @@ impl World {
             home: tempfile::tempdir().unwrap(),
             nonce: AtomicUsize::new(0),
             budget,
+            garbling,
             committee,
         };
         if let Some(lie) = lie {
@@ -389,10 +405,21 @@ impl World {
         .unwrap()
     }
 
+    fn channel(&self, member: usize) -> Arc<dyn Channel> {
+        let channel = self.meshes[member].channel();
+        match &self.garbling {
+            Some((liar, garble)) if *liar == member => {
+                let key = SigningKey::from_seed(&member_key(member));
+                Arc::new(Garbling { channel, key, garble: Arc::clone(garble) })
+            }
+            _ => channel,
+        }
+    }
+
     async fn serve(&self, member: usize) -> Service {
         let signing = || SigningKey::from_seed(&member_key(member));
         let id = PartyId(u8::try_from(member).unwrap());
-        let channel = self.meshes[member].channel();
+        let channel = self.channel(member);
         let service = Service::start(Config {
             committee: self.committee.clone(),
             signing: signing(),

@@ -1,17 +1,20 @@
-//! Reports of people who deviate: what a stranger can make, for tests.
+//! Reports of people who deviate: what a stranger can make, for tests, also of other crates.
 
 use ostrakon_crypto::{Secret, SigningKey};
 
-use super::{Proof, Scope, Value, fields, make, proof, signed, statement};
+use super::{BadValue, Proof, Scope, Value, fields, make, proof, signed, statement};
 
 /// A report that is right but for y, with a proof and a signature for that.
-pub(crate) fn wrong_check(
+///
+/// # Errors
+/// [`BadValue`].
+pub fn wrong_check(
     scope: &Scope<'_>,
     number: u64,
     reporter: &SigningKey,
     randomness: &Secret,
-) -> Vec<u8> {
-    let mut bytes = make(scope, &Value::Number(number), reporter, randomness).unwrap();
+) -> Result<Vec<u8>, BadValue> {
+    let mut bytes = make(scope, &Value::Number(number), reporter, randomness)?;
     let bits = scope.question.form.bits();
     let fields = fields(&scope.question.form);
     // The ephemerals that `make` has drawn.
@@ -28,7 +31,7 @@ pub(crate) fn wrong_check(
     bytes.truncate(proof_at);
     let proof = ephemerals.prove(&statement(&bytes), &randomness);
     bytes.extend(proof.to_bytes());
-    sign(bytes, reporter)
+    Ok(sign(bytes, reporter))
 }
 
 /// Signs a report's body.

@@ -274,8 +274,7 @@ pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadRepo
     if bytes[4..36] != scope_digest.0 {
         return Err(BadReport::Scope);
     }
-    let key = |bytes: &[u8]| bytes.try_into().map(VerifyingKey).map_err(|_| BadReport::Form);
-    let reporter = key(&bytes[36..HEAD])?;
+    let reporter = reporter(bytes).ok_or(BadReport::Form)?;
     let body = &bytes[..bytes.len() - 64];
     let fields = fields(&scope.question.form);
     let stated = &body[..body.len() - Proof::bytes(fields.len())];
@@ -287,6 +286,11 @@ pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadRepo
     let check = check.try_into().map_or(0, u64::from_le_bytes);
     let (bytes, digest, scope) = (bytes.to_vec(), signed(body), scope_digest);
     Ok(Report { bytes, reporter, digest, scope, ephemerals, check, masked })
+}
+
+/// Who says that it has made a report.
+pub(crate) fn reporter(report: &[u8]) -> Option<VerifyingKey> {
+    report.get(36..HEAD)?.try_into().ok().map(VerifyingKey)
 }
 
 impl fmt::Debug for Report {
@@ -346,5 +350,5 @@ impl Report {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod forge;
+#[cfg(any(test, feature = "forge"))]
+pub mod forge;

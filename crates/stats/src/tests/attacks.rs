@@ -5,7 +5,10 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_testkit::Network;
 
-use super::{Disk, Outcome, Scene, opening_of, statements, sum_in, sum_of_four_bits};
+use super::{
+    Disk, Outcome, Scene, count_in, different_things, opening_of, statements, sum_in,
+    sum_of_four_bits,
+};
 use crate::report::Field;
 use crate::{Evidence, Failed, Lie, Report, Scope, marks};
 
@@ -262,6 +265,36 @@ fn a_report_is_adjusted_once_also_after_a_restart() {
         // The same run cannot be had again either, by who has no tape of it.
         let again = scene.run(&Network::default(), 1, &reports, &disks);
         assert!(matches!(failed(&again[0]), Failed::Ticket(_)));
+    }
+}
+
+/// The same of lists, whose sum has one difference: it stands beside the first report, and every
+/// report of the run is used.
+#[test]
+fn lists_are_adjusted_once_also_after_a_restart() {
+    let scene = Scene::new(23, 2, different_things());
+    let reports = scene.lists();
+    let disks = scene.disks();
+    let count = scene.run(&Network::default(), 1, &reports, &disks);
+    assert!(count_in(&count[0]).is_some_and(|count| (15..80).contains(&count)), "{count:?}");
+    for (again, places) in [(&reports[..], vec![0, 1, 2]), (&reports[1..], vec![0, 1])] {
+        let network = Network::default();
+        let outcomes = scene.run(&network, 2, again, &disks);
+        for outcome in &outcomes {
+            // Who hears the other one stop before it looks at its disk says that.
+            match failed(outcome) {
+                Failed::Spent { reports } => assert_eq!(reports, &places),
+                Failed::Computation(Refused::Aborted(Abort::Stopped(_))) => {}
+                other => panic!("{other}"),
+            }
+        }
+        let bits = scene.question.form.bits();
+        let sent = network.sent();
+        let openings = sent.iter().filter(|(_, message)| {
+            message.signed.header.tag.step == Kind::Opening.step()
+                && message.body.len() == bits.div_ceil(8)
+        });
+        assert_eq!(openings.count(), 0, "a second difference");
     }
 }
 

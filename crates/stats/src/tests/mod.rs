@@ -122,10 +122,22 @@ impl Scene {
 
     /// The reports of numbers, in the seal's order.
     pub fn reports(&self, numbers: &[u64]) -> Vec<Report> {
-        let made = numbers.iter().zip(0..).map(|(number, reporter)| {
-            check(&self.made(reporter, &Value::Number(*number)), &self.scope()).unwrap()
-        });
+        self.reports_of(numbers.iter().map(|number| Value::Number(*number)))
+    }
+
+    /// The reports of values, in the seal's order.
+    fn reports_of(&self, values: impl Iterator<Item = Value>) -> Vec<Report> {
+        let made = values
+            .zip(0..)
+            .map(|(value, reporter)| check(&self.made(reporter, &value), &self.scope()).unwrap());
         Seal::of(made).reports
+    }
+
+    /// Reports of three lists, of which each two in a row share half of their things.
+    pub fn lists(&self) -> Vec<Report> {
+        let thing = |i: u32| i.to_le_bytes().to_vec();
+        let list = |first: u32| Value::Items((first..first + 20).map(thing).collect());
+        self.reports_of([0, 10, 20].into_iter().map(list))
     }
 
     /// A report whose reporter states another check value, and proves and signs it.
@@ -133,7 +145,7 @@ impl Scene {
         let randomness = secret(&[self.world.seed, 4, u64::from(reporter)]);
         let key = reporter_key(reporter);
         let bytes = crate::report::forge::wrong_check(&self.scope(), number, &key, &randomness);
-        check(&bytes, &self.scope()).unwrap()
+        check(&bytes.unwrap(), &self.scope()).unwrap()
     }
 
     pub fn sealed<'a>(&'a self, run: u64, reports: &'a [Report]) -> Sealed<'a> {
@@ -204,6 +216,13 @@ pub fn sum_of_four_bits() -> Question {
     Question { text, form: Form::Number { width: 4 }, minimum: 2, statistics, epsilon: None }
 }
 
+/// How many different things there are, with the smallest sketch.
+pub fn different_things() -> Question {
+    let (form, statistics) = (Form::Items { counters: 16 }, vec![Statistic::Distinct]);
+    let text = "Which?".into();
+    Question { text, form, minimum: 2, statistics, epsilon: None }
+}
+
 /// The bodies of a member's statements, in order, as its own code has posted them to one peer.
 pub fn statements(network: &Network, of: PartyId) -> Vec<Vec<u8>> {
     let sent = network.sent();
@@ -220,6 +239,13 @@ pub fn statements(network: &Network, of: PartyId) -> Vec<Vec<u8>> {
 /// Bytes of a statement that opens one field of so many reports.
 pub fn opening_of(reports: usize) -> usize {
     crate::opening::bytes(reports)
+}
+
+pub fn count_in(outcome: &Outcome) -> Option<u64> {
+    match &outcome.as_ref()?.as_ref().ok()?.answers[..] {
+        [Answer::Distinct { estimate }] => Some(*estimate),
+        _ => None,
+    }
 }
 
 pub fn sum_in(outcome: &Outcome) -> Option<i64> {

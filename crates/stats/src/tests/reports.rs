@@ -102,6 +102,37 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
     }
 }
 
+/// Attack (attacks.md 5.1): a sketch is handed in a second time under another name, so that it
+/// cancels the victim's in the sum of all, or so that members show points of the victim's.
+#[test]
+fn a_copied_sketch_is_refused_also_with_points_of_its_own() {
+    let scene = Scene::new(8, 3, super::different_things());
+    let things = Value::Items(vec![b"a".to_vec(), b"b".to_vec()]);
+    let (victim, own) = (scene.made(1, &things), scene.made(66, &things));
+    let mallory = reporter_key(66);
+    let checked = report::check(&victim, &scene.scope()).unwrap();
+    let refused = |body: Vec<u8>| report::check(&forge::sign(body, &mallory), &scene.scope()).err();
+    let body = |report: &[u8]| report[..report.len() - 64].to_vec();
+    // All of it, under Mallory's name.
+    let mut renamed = body(&victim);
+    renamed[36..HEAD].copy_from_slice(&mallory.verifying_key().0);
+    assert_eq!(refused(renamed.clone()), Some(BadReport::Proof));
+    // With R shifted by a known scalar, so that nobody sees the same point twice.
+    let shift = RistrettoPoint::mul_base(&Scalar::from(77u64));
+    let shifted = (checked.ephemeral(Field::E).point + shift).compress();
+    renamed[HEAD..HEAD + 32].copy_from_slice(&shifted.0);
+    assert_eq!(refused(renamed), Some(BadReport::Proof));
+    // The victim's masked sketch under Mallory's points, and the victim's points under Mallory's
+    // sketch: each with Mallory's proof for what it was.
+    let masked = HEAD + 64..victim.len() - 64 - 64;
+    for part in [masked, HEAD..HEAD + 64, HEAD..HEAD + 32] {
+        let mut mixed = body(&own);
+        mixed[part.clone()].copy_from_slice(&victim[part.clone()]);
+        assert_eq!(refused(mixed), Some(BadReport::Proof), "{part:?}");
+    }
+    assert!(report::check(&own, &scene.scope()).is_ok());
+}
+
 /// Attack: what was reported to one question, committee, subject or call is handed in to another.
 #[test]
 fn a_report_is_void_under_any_other_scope() {

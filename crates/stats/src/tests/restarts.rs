@@ -17,7 +17,10 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::{Header, Party, PartyId, Recorder, Reel, Tape};
 use ostrakon_testkit::Network;
 
-use super::{Disk, Outcome, Scene, nightly, opening_of, statements, sum_in, sum_of_four_bits};
+use super::{
+    Disk, Outcome, Scene, count_in, different_things, nightly, opening_of, statements, sum_in,
+    sum_of_four_bits,
+};
 use crate::compute::Plan;
 use crate::intake::Cheat;
 use crate::report::Field;
@@ -110,10 +113,18 @@ impl Journal for Entries {
 struct Course {
     scene: Scene,
     reports: Vec<Report>,
-    wrong: usize,
+    /// The report that is left out, of numbers; lists are all accepted.
+    wrong: Option<usize>,
 }
 
 impl Course {
+    /// Three lists.
+    fn of_lists(parties: usize) -> Self {
+        let scene = Scene::new(52, parties, different_things());
+        let reports = scene.lists();
+        Self { scene, reports, wrong: None }
+    }
+
     /// Three reports, one of which is wrong.
     fn new(parties: usize) -> Self {
         let scene = Scene::new(51, parties, sum_of_four_bits());
@@ -121,7 +132,7 @@ impl Course {
         let report = scene.with_wrong_check(2, 14);
         let wrong = reports.iter().position(|r| r.reporter() == report.reporter()).unwrap();
         reports[wrong] = report;
-        Self { scene, reports, wrong }
+        Self { scene, reports, wrong: Some(wrong) }
     }
 
     /// One process; `None` if it dies.
@@ -181,13 +192,17 @@ impl Course {
     }
 
     /// Everybody has the answer; nothing was ever said in two ways; of each report one field was
-    /// shown.
+    /// shown, and of a list none.
     fn check(&self, deaths: &[Death]) {
         let (network, outcomes, homes) = self.run(deaths);
+        let count = count_in(&outcomes[0]);
         for outcome in &outcomes {
-            assert_eq!(sum_in(outcome), Some(12), "{deaths:?}: {outcome:?}");
+            match self.wrong {
+                Some(_) => assert_eq!(sum_in(outcome), Some(12), "{deaths:?}: {outcome:?}"),
+                None => assert!(count.is_some() && count_in(outcome) == count, "{deaths:?}"),
+            }
             let answered = outcome.as_ref().unwrap().as_ref().unwrap();
-            assert_eq!(answered.excluded.len(), 1, "{deaths:?}");
+            assert_eq!(answered.excluded.len(), usize::from(self.wrong.is_some()), "{deaths:?}");
         }
         let mut said = BTreeMap::new();
         for (to, message) in network.sent() {
@@ -195,9 +210,9 @@ impl Course {
             let before = said.insert((header.from, to, header.tag), header.digest);
             assert!(before.is_none_or(|before| before == header.digest), "{deaths:?}: {header:?}");
         }
-        for home in &homes {
+        for home in homes.iter().filter(|_| self.wrong.is_some()) {
             for (i, report) in self.reports.iter().enumerate() {
-                let other = if i == self.wrong { Field::E } else { Field::S };
+                let other = if Some(i) == self.wrong { Field::E } else { Field::S };
                 let asked =
                     marks::show(&mut home.disk.clone(), other, std::iter::once((i, report)));
                 assert!(asked.is_err(), "{deaths:?}: both fields of report {i}");
@@ -219,9 +234,8 @@ impl Course {
     }
 }
 
-fn sweep(parties: usize, every: usize) {
-    let course = Course::new(parties);
-    let mut deaths = 0;
+fn sweep(course: &Course, every: usize) -> usize {
+    let (parties, mut deaths) = (course.scene.parties(), 0);
     for member in 0..parties {
         let steps = course.steps(member);
         assert!(steps > 40, "P{member} makes {steps} steps");
@@ -234,17 +248,25 @@ fn sweep(parties: usize, every: usize) {
             }
         }
     }
-    assert!(deaths > 15, "{deaths} deaths");
+    deaths
 }
 
 #[test]
 fn a_member_of_two_that_is_killed_at_any_step_goes_on() {
-    sweep(2, if nightly() { 1 } else { 5 });
+    let deaths = sweep(&Course::new(2), if nightly() { 1 } else { 5 });
+    assert!(deaths > 15, "{deaths} deaths");
 }
 
 #[test]
 fn a_member_of_three_that_is_killed_at_any_step_goes_on() {
-    sweep(3, if nightly() { 1 } else { 19 });
+    let deaths = sweep(&Course::new(3), if nightly() { 1 } else { 19 });
+    assert!(deaths > 15, "{deaths} deaths");
+}
+
+#[test]
+fn a_member_that_is_killed_at_any_step_of_lists_goes_on() {
+    let deaths = sweep(&Course::of_lists(2), if nightly() { 1 } else { 29 });
+    assert!(deaths > 5, "{deaths} deaths");
 }
 
 #[test]

@@ -47,6 +47,8 @@ struct Terms {
     things: bool,
     minimum: u32,
     statistics: Vec<Statistic>,
+    /// Thousandths of ε; none without noise.
+    epsilon: Option<u32>,
     closes: Option<u64>,
     invited: Option<Vec<VerifyingKey>>,
 }
@@ -70,6 +72,8 @@ struct Read<'a> {
     /// Whether a circuit of the asker's own may tell anything of one report.
     at_once: bool,
     epsilon: Option<u32>,
+    /// δ is at most 2^-`delta_bits`.
+    delta_bits: Option<u32>,
     closes: Option<u64>,
     anyone: bool,
     creator: VerifyingKey,
@@ -114,13 +118,14 @@ impl AskedCommittee {
 
     pub fn ask(&self, terms: &str, creator: &SigningKey) -> Shown<String> {
         let terms: Terms = serde_json::from_str(terms).map_err(sentence)?;
-        let Terms { text, largest, groups, things, minimum, statistics, closes, invited } = terms;
+        let Terms { text, largest, groups, things, minimum, .. } = terms;
+        let Terms { statistics, epsilon, closes, invited, .. } = terms;
         let form = match (things, Form::number_up_to(largest), groups) {
             (true, ..) => Form::Items { counters: COUNTERS },
             (false, Form::Number { width }, Some(groups)) => Form::Grouped { width, groups },
             (false, form, _) => form,
         };
-        let question = Question { text, form, minimum, statistics, epsilon: None };
+        let question = Question { text, form, minimum, statistics, epsilon };
         question.validate().map_err(sentence)?;
         let draft = Draft {
             committee: self.digest,
@@ -161,6 +166,7 @@ impl AskedCommittee {
             statistics: &asked.question.statistics,
             at_once: asked.question.reads_all_at_once(),
             epsilon: asked.question.epsilon,
+            delta_bits: asked.question.delta_bits(),
             closes: draft.closes,
             anyone: draft.contributors == Contributors::Anyone,
             creator: draft.creator,
@@ -306,6 +312,21 @@ mod tests {
         let drafted = one.ask(terms, &key(9)).unwrap();
         let id = serde_json::from_str::<serde_json::Value>(&drafted).unwrap()["id"].clone();
         serde_json::from_str(&one.read(&drafted, id.as_str().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn noise_is_asked_for_and_shown_with_what_it_leaves() {
+        let mut one = AskedCommittee::new(&committee(), None).unwrap();
+        let terms = |more: &str| {
+            format!(
+                r#"{{"text":"How many?","largest":200,"minimum":2,{more}
+                "statistics":["sum"],"closes":null,"invited":null}}"#
+            )
+        };
+        let noisy = ask(&mut one, &terms(r#""epsilon":500,"#));
+        assert_eq!((&noisy["epsilon"], &noisy["delta_bits"]), (&500.into(), &58.into()));
+        let exact = ask(&mut one, &terms(""));
+        assert!(exact["epsilon"].is_null() && exact["delta_bits"].is_null());
     }
 
     #[test]

@@ -41,7 +41,10 @@ const questionShape = record({
   statistics: list(opaque),
   /** Whether a circuit of the asker's own reads all answers at once: it may tell any of them. */
   at_once: flag,
+  /** Thousandths of ε; none without noise. */
   epsilon: optional(count),
+  /** δ is at most 2^-`delta_bits`. */
+  delta_bits: optional(count),
   closes: optional(count),
   anyone: flag,
   creator: text,
@@ -117,6 +120,8 @@ export interface Terms {
   things: boolean;
   minimum: number;
   statistics: unknown[];
+  /** Thousandths of ε; null without noise. */
+  epsilon: number | null;
   closes: number | null;
   invited: string[] | null;
 }

@@ -150,18 +150,23 @@ export class OperatorApi {
     await this.ask(at('operator/rooms/{id}', { id }), { method: 'DELETE' });
   }
 
-  private async ask(path: Filled, init: RequestInit = {}): Promise<unknown> {
-    const response = await fetch(path, {
-      cache: 'no-store',
-      credentials: 'omit',
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${this.token}` },
-      signal: AbortSignal.timeout(PATIENCE),
-    });
-    const answer: unknown = await response.json().catch(() => null);
-    if (!response.ok) throw new Problem(response.status, detailOf(answer, response.status));
-    return answer;
+  private ask(path: Filled, init: RequestInit = {}): Promise<unknown> {
+    return askWith(this.token, path, init);
   }
+}
+
+/** What the server of this page's origin answers to whoever has its operator's token. */
+export async function askWith(token: string, path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(path, {
+    cache: 'no-store',
+    credentials: 'omit',
+    ...init,
+    headers: { ...init.headers, authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(PATIENCE),
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw new Problem(response.status, detailOf(answer, response.status));
+  return answer;
 }
 
 function detailOf(answer: unknown, status: number): string {

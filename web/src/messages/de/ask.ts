@@ -36,10 +36,27 @@ export const de: Ask = {
     `Zahlen von 0 bis ${number(largest)} können geschickt werden. Kleiner ist schneller und fängt Tippfehler ab.`,
   whatTitle: 'Was soll herauskommen?',
   what: {
-    median: 'Der Median: die Hälfte liegt darunter, die Hälfte darüber',
+    median:
+      'Der Median: die Hälfte liegt darunter, die Hälfte darüber; bei gerader Zahl von Antworten die untere der beiden mittleren',
     quartiles: 'Die Quartile: ein Viertel und drei Viertel',
     mean: 'Summe und Mittelwert',
+    deviation: 'Mittelwert und wie weit Antworten davon entfernt liegen (Standardabweichung)',
     histogram: 'Ein Bild: wie viele in jedem von zehn Bereichen liegen',
+  },
+  shares: 'Unter welchen Werten liegen andere Anteile, in Prozent?',
+  sharesHint: 'Zum Beispiel: 10 90. Leer lassen, wenn du keine willst.',
+  noise: {
+    label: {
+      number: 'Rauschen dazu, sodass sich keine einzelne Antwort in dem zeigt, was herauskommt.',
+      choice: 'Rauschen dazu, sodass sich keine einzelne Wahl in dem zeigt, was herauskommt.',
+      things:
+        'Rauschen dazu, sodass sich kein einzelnes Ding einer Liste in dem zeigt, was herauskommt.',
+    },
+    epsilon: 'Wie wenig darf es verraten? (ε)',
+    hint: 'Von 0,25 bis 10; kleinere Zahlen verbergen mehr und brauchen mehr Rauschen. Üblich ist 1.',
+    few: 'Mit Rauschen können der Median und andere Anteile bei weniger als 1.000 Antworten weit daneben liegen.',
+    things:
+      'Ohne Rauschen kann jemand, der sehr viele erfundene Dinge nennt, herausfinden, ob andere ein bestimmtes genannt haben.',
   },
   minimum: 'Mindestzahl der Antworten',
   minimumHint:
@@ -66,6 +83,8 @@ export const de: Ask = {
     groups: 'Eine Gruppe ist keine: Schreib mindestens zwei, jede in eine eigene Zeile.',
     long: 'Die Frage und die Namen darin sind zusammen zu lang.',
     statistics: 'Wähle mindestens etwas aus, das herauskommen soll.',
+    shares: 'Schreib Anteile von 0 bis 100, mit Leerzeichen dazwischen.',
+    wide: 'Wie weit Antworten vom Mittelwert entfernt liegen, wird nur bei Zahlen unter 16.777.216 berechnet.',
   },
   done: {
     title: 'Deine Frage ist gestellt',
@@ -93,14 +112,14 @@ export const de: Ask = {
       `${spoken(servers)} rechnen zusammen. Deine Antwort bleibt verborgen, solange einer von ihnen ehrlich ist.`,
     comesOut: (what) => `Was herauskommt: ${spoken(what)}. Sonst nichts.`,
     statistic: {
-      median: 'der Median',
+      median: 'der Median (bei gerader Zahl von Antworten die untere der beiden mittleren)',
       quantile: (thousandths) => `der Wert, unter dem ${number(thousandths / 10)} % liegen`,
       sum: 'Summe und Mittelwert',
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
       top: (places) => `die ${places} am häufigsten gewählten, und wie viele es waren`,
       distinct: 'ungefähr wie viele verschiedene Dinge genannt werden',
       choices: 'wie viele was gewählt haben',
-      variance: 'die Varianz',
+      variance: 'Mittelwert und Standardabweichung',
       circuit: 'was eine eigene Formel aus jeder Antwort macht, über alle zusammengezählt',
       circuitOfAll:
         'was eine eigene Formel aus allen Antworten auf einmal macht; sie kann alles über deine verraten',
@@ -110,7 +129,8 @@ export const de: Ask = {
       `Für jede Gruppe einzeln${names.length > 0 ? ` (${names.join(', ')})` : ''}; über eine mit weniger als ${number(minimum)} Mitgliedern wird nichts gesagt.`,
     consent:
       'Ich weiß, dass das Ergebnis meine Antwort verraten kann: Die Formel liest alle Antworten auf einmal.',
-    noise: 'Es wird Rauschen beigemischt, damit sich keine einzelne Antwort im Ergebnis zeigt.',
+    noise: (epsilon, delta, things) =>
+      `Es wird Rauschen beigemischt, damit sich ${things ? 'kein einzelnes Ding einer Liste' : 'keine einzelne Antwort'} im Ergebnis zeigt (ε = ${number(epsilon)}, δ unter 2^-${number(delta)}).`,
     until: (at) => `Es schließt von selbst: ${moment(at * 1000)}.`,
     yours: 'Deine Zahl',
     yourGroup: 'Deine Gruppe',

@@ -34,10 +34,26 @@ export const en = {
     `Numbers from 0 to ${number(largest)} can be sent. Smaller is faster, and cuts off slips of the hand.`,
   whatTitle: 'What should come out?',
   what: {
-    median: 'The median: half answer less, half answer more',
+    median:
+      'The median: half answer less, half answer more; of an even number of answers the lower one in the middle',
     quartiles: 'The quartiles: a quarter and three quarters',
     mean: 'The sum and the mean',
+    deviation: 'The mean and how far answers lie from it (standard deviation)',
     histogram: 'A picture: how many are in each of ten ranges',
+  },
+  shares: 'Below which values do other shares lie, in percent?',
+  sharesHint: 'For example: 10 90. Leave it empty if you want none.',
+  noise: {
+    label: {
+      number: 'Add noise, so that no single answer shows in what comes out.',
+      choice: 'Add noise, so that no single choice shows in what comes out.',
+      things: 'Add noise, so that no single thing in a list shows in what comes out.',
+    },
+    epsilon: 'How little may it tell? (ε)',
+    hint: 'From 0.25 to 10; smaller numbers hide more and need more noise. 1 is common.',
+    few: 'With noise, the median and other shares of fewer than 1,000 answers may be far off.',
+    things:
+      'Without noise, somebody who names a great many made-up things can find out whether others have named a certain one.',
   },
   minimum: 'Fewest answers',
   minimumHint:
@@ -64,6 +80,8 @@ export const en = {
     groups: 'One group is none: write at least two, each on a line of its own.',
     long: 'The question and the names in it are too long together.',
     statistics: 'Choose at least one thing that should come out.',
+    shares: 'Write shares from 0 to 100, with spaces between them.',
+    wide: 'How far answers lie from the mean is computed of numbers below 16,777,216 only.',
   },
   done: {
     title: 'Your question is asked',
@@ -90,14 +108,14 @@ export const en = {
       `${spoken(servers)} compute together. Your answer stays hidden as long as one of them is honest.`,
     comesOut: (what: string[]) => `What comes out: ${spoken(what)}. Nothing else.`,
     statistic: {
-      median: 'the median',
+      median: 'the median (of an even number of answers the lower one in the middle)',
       quantile: (thousandths: number) => `the value below which ${thousandths / 10} % lie`,
       sum: 'the sum and the mean',
       histogram: (bins: number) => `how many are in each of ${bins} ranges`,
       top: (places: number) => `the ${places} that most chose, and how many did`,
       distinct: 'about how many different things are named',
       choices: 'how many chose what',
-      variance: 'the variance',
+      variance: 'the mean and the standard deviation',
       circuit: 'what a formula of the asker’s own makes of each answer, added up over all',
       circuitOfAll:
         'what a formula of the asker’s own makes of all answers at once; it may tell anything of yours',
@@ -106,7 +124,8 @@ export const en = {
     eachGroup: (names: string[], minimum: number) =>
       `For each group by itself${names.length > 0 ? ` (${names.join(', ')})` : ''}; of one with fewer than ${number(minimum)} members nothing is told.`,
     consent: 'I know that the result may tell my answer: the formula reads all answers at once.',
-    noise: 'Noise is added, so that no single answer shows in the result.',
+    noise: (epsilon: number, delta: number, things: boolean) =>
+      `Noise is added, so that no single ${things ? 'thing in a list' : 'answer'} shows in the result (ε = ${number(epsilon)}, δ below 2^-${number(delta)}).`,
     until: (at: number) => `It closes by itself: ${moment(at * 1000)}.`,
     yours: 'Your number',
     yourGroup: 'Your group',

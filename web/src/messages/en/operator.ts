@@ -9,10 +9,36 @@ export const en = {
     lead: 'For the operator of this server. What is shown here are levels and counts; nobody who takes part can be told from another.',
     label: 'Administrator token',
     hint: 'It is in the file that the configuration names as admin_token_file. It stays in this tab and goes to this server only.',
+    member:
+      'It is in the file operator.token in the directory of the member. It stays in this tab and goes to this server only.',
     open: 'Show my server',
     forget: 'Forget the token',
     wrong: 'This is not the token of this server.',
     many: 'Too many wrong tokens came from your address. Wait a moment.',
+  },
+
+  computations: {
+    title: 'Computations',
+    hint: 'Triples are prepared for each computation after its close, so there is no stock. Rounds are those that are written down while it is computed.',
+    none: 'Nothing is asked.',
+    member: (name: string, number: number, members: number) =>
+      `${name}, number ${number} of ${members} in the committee`,
+    missing: (names: string[]) => `No connection with: ${names.join(', ')}.`,
+    asked: 'Asked',
+    job: 'Job',
+    phase: 'State',
+    inputs: 'Handed in',
+    minimum: 'At least',
+    begun: 'Begun',
+    rounds: 'Rounds',
+    phases: {
+      collecting: 'open',
+      sealing: 'closed; the members agree on the list',
+      computing: 'computing',
+      done: 'done',
+      'too-few': 'too few',
+      stopped: 'stopped',
+    },
   },
 
   refreshed: (time: string) => `As of ${time}`,

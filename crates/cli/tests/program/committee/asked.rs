@@ -28,7 +28,8 @@ impl Survey<'_> {
             assert_eq!(reported["servers"], 3);
             std::fs::remove_file(keep[1]).unwrap();
         }
-        self.person.run(&["stats", "close", link]);
+        let closed = self.person.json(&["stats", "close", link, "--json"]);
+        assert_eq!(closed["id"], created["id"]);
         let archive = self.directory.join("result.json");
         let archive = archive.to_str().unwrap();
         let result = self.person.json(&["stats", "result", link, "--out", archive, "--json"]);
@@ -64,6 +65,8 @@ fn groups_choices_and_circuits_are_asked_for_and_answered() {
     // Of devices that have a key each, all in a roster.
     let keys = [0, 1, 2, 3].map(|i| format!("{}/key-{i}", directory.display()));
     let public = keys.each_ref().map(|key| person.run(&["stats", "key", key]).stdout);
+    let shown = person.json(&["stats", "key", &keys[0], "--json"]);
+    assert_eq!(shown["key"], String::from_utf8_lossy(&public[0]).trim());
     let roster = format!("{}/roster", directory.display());
     std::fs::write(&roster, public.concat()).unwrap();
     let choices = ["--question", "Which?", "--largest", "3", "--statistic", "top:1"];

@@ -145,6 +145,7 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
     assert_eq!(verified, result);
     let member = directory.path().join("site/member-2");
     comes_to_an_end(&person, member.to_str().unwrap());
+    its_operator_sees_it(&members.origin, &directory.path().join("site/member-1"));
     let late = person.complaint(&["stats", "report", invitations[3], "50"], 1);
     assert!(late.contains("closed"), "{late}");
     let text = std::fs::read_to_string(archive).unwrap();
@@ -162,6 +163,30 @@ fn comes_to_an_end(person: &Person<'_>, member: &str) {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// What the operator's page shows, to whoever has the token of this member.
+fn its_operator_sees_it(origin: &str, home: &Path) {
+    let token = std::fs::read_to_string(home.join("operator.token")).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let url = format!("{origin}/api/v1/operator/computations");
+    let seen = |token: &str| {
+        let asked = client.get(&url).bearer_auth(token).send();
+        runtime.block_on(async {
+            let answer = asked.await.unwrap();
+            (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+        })
+    };
+    assert_eq!(seen(&"0".repeat(64)).0, 401);
+    let (status, shown) = seen(token.trim());
+    assert_eq!((status, &shown["number"], &shown["members"]), (200, &0.into(), &3.into()));
+    let one = &shown["computations"][0];
+    assert_eq!(
+        (&one["job"], &one["inputs"], &one["minimum"]),
+        (&"stats".into(), &3.into(), &3.into())
+    );
+    assert_eq!(one["title"], "How long, in minutes?");
 }
 
 fn a_question_about_too_few_is_refused(person: &Person<'_>, origin: &str) {

@@ -53,3 +53,12 @@ test('answers of groups are read, and what is told of none', () => {
   const distinct = answerOf({ distinct: { estimate: 1234 } }, 6);
   expect(numbers([distinct], 6)).toEqual([[en.result.distinct, 'about 1,234']]);
 });
+
+test('a mean that two answers tell is shown once', () => {
+  const all: Answer[] = [
+    { kind: 'sum', sum: 6 },
+    { kind: 'spread', mean: 2, deviation: 1 },
+  ];
+  const names = numbers(all, 3).map(([name]) => name);
+  expect(names).toEqual([en.result.sum, en.result.mean, en.result.deviation]);
+});

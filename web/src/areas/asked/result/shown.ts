@@ -13,7 +13,7 @@ export interface Bar {
 /** What is shown as a number each, with its name, of so many reports. */
 export function numbers(answers: readonly Answer[], reports: number): [string, string][] {
   const rounded = (value: number) => t.number(Math.round(100 * value) / 100);
-  return answers.flatMap((answer): [string, string][] => {
+  const all = answers.flatMap((answer): [string, string][] => {
     switch (answer.kind) {
       case 'quantile': {
         const { thousandths, value } = answer;
@@ -38,6 +38,8 @@ export function numbers(answers: readonly Answer[], reports: number): [string, s
         return [];
     }
   });
+  // Who asks for the sum and the deviation gets the mean with each.
+  return all.filter(([name], i) => all.findIndex(([other]) => other === name) === i);
 }
 
 /** Quantiles among the answers. */

@@ -51,9 +51,6 @@ export const de: Graph = {
       top: ['Die ersten', 'So viele mit den höchsten Werten, und von den anderen nichts.'],
     },
     noisy: 'Rauschen dazu, sodass niemand erkennt, ob es irgendeine einzelne Verbindung gibt.',
-    epsilon: 'Wie wenig darf es verraten? (ε)',
-    epsilonHint:
-      'Von 0,25 bis 10; kleinere Zahlen verbergen mehr und brauchen mehr Rauschen. Üblich ist 1.',
     threshold: 'Ab welcher Zahl?',
     first: 'Wie viele der ersten?',
     acrossHint: 'Gruppen, in denen zwei weiter voneinander entfernt sind, können zerfallen.',

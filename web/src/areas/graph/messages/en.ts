@@ -51,8 +51,6 @@ export const en = {
       top: ['The first ones', 'So many with the highest values, and of the others nothing.'],
     },
     noisy: 'Add noise, so that nobody can tell whether any one connection is there.',
-    epsilon: 'How little may it tell? (ε)',
-    epsilonHint: 'From 0.25 to 10; smaller numbers hide more and need more noise. 1 is common.',
     threshold: 'From which number on?',
     first: 'How many of the first?',
     acrossHint: 'Groups in which two are further apart than that may fall apart.',
