@@ -273,6 +273,8 @@ export const de: Decision = {
       'Dass es diese Server waren, zeigt nur ein Vergleich: Das hier muss der zweite der langen Teile des Links zur Entscheidung sein.',
     digest: 'Fingerabdruck der Server',
     refused:
+    version: (format: string) =>
+      `Diese Einträge hat eine andere Version gespeichert (${format}), und diese Seite liest sie nicht. Verändert wurden sie deshalb nicht unbedingt. Öffne sie mit der Version, die sie gespeichert hat, oder speichere sie neu.`,
       'Glaub dieser Datei nicht: Das sind nicht die Einträge einer Entscheidung, oder sie wurden nach dem Speichern verändert.',
   },
   mail: {

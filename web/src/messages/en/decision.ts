@@ -265,6 +265,8 @@ export const en = {
       'That it was these servers, only a comparison tells: this must be the second of the long parts of the decision’s link.',
     digest: 'Fingerprint of the servers',
     refused:
+    version: (format: string) =>
+      `These records were saved by another version (${format}), and this page does not read them. That does not mean that they were changed. Open them with the version that saved them, or save them again.`,
       'Do not believe this file: it is no decision’s records, or it was changed after it was saved.',
   },
   mail: {
