@@ -30,7 +30,7 @@ async function acquainted(browser, origin) {
 
 for (const [stand, learned] of /** @type {const} */ ([
   ['Nobody', 'could look at what the result would be'],
-  ['Only all three operators together', 'could open every single answer'],
+  ['Only all three operators together could put', 'could open every single answer'],
 ]))
   test(`somebody stays away, and stands in: ${stand}`, async ({ browser, deployment }) => {
     const [anna, ben] = await inTime(browser, async (deadline, anna, ben) => {
