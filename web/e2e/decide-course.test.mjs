@@ -30,7 +30,7 @@ async function acquainted(browser, origin) {
 
 for (const [stand, learned] of /** @type {const} */ ([
   ['Nobody', 'could look at what the result would be'],
-  ['Only all three operators together', 'could open every single answer'],
+  ['Only all three operators together could put', 'could open every single answer'],
 ]))
   test(`somebody stays away, and stands in: ${stand}`, async ({ browser, deployment }) => {
     const [anna, ben] = await inTime(browser, async (deadline, anna, ben) => {
@@ -179,6 +179,9 @@ test('an account moves to another device whole, and no other file takes its plac
   await check(records);
   await ben.page.locator('[data-archive=holds]').getByText('Not passed').waitFor();
   await ben.isPresentable('archive-phone');
+  await check(records.replace('ostrakon-decision-1', 'ostrakon-decision-7'));
+  await ben.page.locator('[data-archive=other-version]').getByText('decision-7').waitFor();
+  assert.equal(await ben.page.locator('[data-archive=refused]').count(), 0);
   const middle = Math.floor(records.length / 2);
   await check(
     `${records.slice(0, middle)}${records[middle] === 'A' ? 'B' : 'A'}${records.slice(middle + 1)}`,

@@ -4,26 +4,11 @@
 import { strict as assert } from 'node:assert';
 
 import { NOISE, QUESTION } from './support/deployment.mjs';
-import { BEAMER, HostPage, projectorOf } from './support/host-page.mjs';
+import { BEAMER, HostPage, projectorOf, twoPeople } from './support/host-page.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
 /** @typedef {import('@playwright/test').Browser} Browser */
-
-/**
- * Two people whose places two different servers give.
- * @param {Browser} browser
- * @param {[string, string]} links
- * @returns {Promise<[Visitor, Visitor]>}
- */
-async function twoPeople(browser, [first, second]) {
-  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  await anna.join(first);
-  await anna.takesPart();
-  await ben.join(second);
-  await ben.takesPart();
-  return [anna, ben];
-}
 
 /**
  * Everything that a projector shows from a reload on, if the servers' lists of what hosts did come
@@ -54,6 +39,28 @@ async function shownAfterReload({ page }) {
   return page.evaluate(() => [.../** @type {any} */ (globalThis).texts]);
 }
 
+/**
+ * Fewer people are there than have to be: everybody sees how many are missing, until the host
+ * lowers the minimum, and whoever has come before agrees.
+ * @param {Browser} browser
+ * @param {HostPage} host
+ * @param {string} link
+ */
+async function isLowered(browser, host, link) {
+  const beamer = await Visitor.arrive(browser, BEAMER);
+  await beamer.open(projectorOf(link));
+  const [anna] = await twoPeople(browser, [link, link]);
+  const missing = /2 of about 30 are here; 1 more, then messages appear/;
+  await Promise.all([host, beamer].map(({ page }) => page.getByText(missing).first().waitFor()));
+  await host.tab('Room');
+  await host.page.locator('[data-ease="1"]').click();
+  await host.page.getByRole('dialog').getByRole('button', { name: 'From 2 on' }).click();
+  await anna.page.locator('[data-eased]').getByRole('button', { name: 'Agree' }).click();
+  await anna.page.locator('[data-eased]').waitFor({ state: 'detached' });
+  await anna.say('Before a small crowd');
+  await beamer.page.locator('[data-shard]').filter({ hasText: 'a small crowd' }).waitFor();
+}
+
 test('a room is opened in the page, and its host link leads to the host’s page', async ({
   browser,
   deployment,
@@ -63,6 +70,7 @@ test('a room is opened in the page, and its host link leads to the host’s page
     deployment.origin(),
     'Stoa',
     'Questions in a lecture',
+    { minimum: 2 },
   );
   await host.isAccessible();
   await host.picture('opened-desktop-light');
@@ -99,6 +107,7 @@ test('a room is opened in the page, and its host link leads to the host’s page
     await elsewhere.page.getByRole('button', { name: button }).waitFor();
   }
   await elsewhere.isAccessible();
+  await isLowered(browser, host, link);
 });
 
 test('what people say is moderated by keyboard, and the projector follows', async ({

@@ -363,3 +363,31 @@ impl Administrator {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        create: Create,
+    }
+
+    fn minimum(arguments: &[&str]) -> Result<u32> {
+        Line::try_parse_from([&["create", "Agora"], arguments].concat())?.create.minimum()
+    }
+
+    #[test]
+    fn a_room_has_a_crowd_unless_it_is_said_in_words_that_it_has_none() {
+        assert_eq!(minimum(&[]).unwrap(), 3);
+        assert_eq!(minimum(&["--minimum", "2"]).unwrap(), 2);
+        let refused = minimum(&["--minimum", "1"]).unwrap_err().to_string();
+        assert!(refused.contains("no crowd") && refused.contains("--without-crowd"), "{refused}");
+        assert!(minimum(&["--minimum", "0"]).is_err());
+        assert_eq!(minimum(&["--minimum", "1", "--without-crowd"]).unwrap(), 1);
+        assert_eq!(minimum(&["--without-crowd"]).unwrap(), PRACTICE);
+    }
+}

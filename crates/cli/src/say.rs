@@ -1,12 +1,15 @@
 //! `ostrakon say`.
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
-use ostrakon_broadcast::room::Admission;
-use ostrakon_protocol::{LastEpoch, Outcome};
+use ostrakon_broadcast::engines;
+use ostrakon_broadcast::room::{Admission, more_needed};
+use ostrakon_party::Trust;
+use ostrakon_protocol::{LastEpoch, Outcome, Status};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
@@ -68,23 +71,21 @@ pub async fn run(options: Options) -> Result<()> {
         }
     };
     let _watching = room.watch();
-    let bar = output::spinner("looking for a place");
+    let trust = engines::trust(room.descriptor.engine, room.connections.len())?;
+    let progress = RefCell::new(Progress::new());
     let mut statuses = room.statuses();
-    let mut warned = None;
-    let published = participant.take_part(|event| bar.set_message(describe(event)));
+    let published = participant.take_part(|event| progress.borrow_mut().happened(event));
     tokio::pin!(published);
     let published = loop {
         tokio::select! {
             published = &mut published => break published?,
             changed = statuses.changed() => {
                 changed?;
-                let statuses = statuses.borrow_and_update();
-                let last = statuses.iter().flatten().filter_map(|status| status.last.as_ref());
-                warn(&bar, &mut warned, last.max_by_key(|last| last.number));
+                progress.borrow_mut().look(&statuses.borrow_and_update(), &trust);
             }
         }
     };
-    bar.finish_and_clear();
+    progress.borrow().bar.finish_and_clear();
     let entries = room.entries();
     let entry = entries.borrow()[published.entry].entry.clone();
     let said = Said {
@@ -129,20 +130,131 @@ fn describe(event: Event) -> String {
     }
 }
 
-/// Says why the last epoch published nothing: once in full, and then by the spinner.
-fn warn(bar: &ProgressBar, warned: &mut Option<u64>, last: Option<&LastEpoch>) {
-    let Some(LastEpoch { number, outcome, detail }) =
-        last.filter(|last| Some(last.number) > *warned)
-    else {
-        return;
-    };
-    if *outcome == Outcome::Published {
-        return;
+/// What is told while the message is under way. What may take long is said once in full, and then
+/// by the spinner.
+struct Progress {
+    bar: ProgressBar,
+    /// What happened last.
+    state: String,
+    /// How many people are missing, and whether that was said in full.
+    missing: u32,
+    told: bool,
+    /// Whether something is handed in, and only others are waited for.
+    waits: bool,
+    /// The last epoch that was warned of.
+    warned: Option<u64>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let state = "looking for a place".to_owned();
+        let bar = output::spinner(state.clone());
+        Self { bar, state, missing: 0, told: false, waits: false, warned: None }
     }
-    let text = format!("epoch {number} published nothing: {detail}; the message is sent again");
-    if warned.is_none() {
-        bar.suspend(|| eprintln!("{text}"));
+
+    fn happened(&mut self, event: Event) {
+        self.state = describe(event);
+        self.waits = matches!(event, Event::Submitted { .. });
+        self.show();
     }
-    *warned = Some(*number);
-    bar.set_message(text);
+
+    /// Takes notice of what the servers say.
+    fn look(&mut self, statuses: &[Option<Status>], trust: &Trust) {
+        let last = statuses.iter().flatten().filter_map(|status| status.last.as_ref());
+        self.warn(last.max_by_key(|last| last.number));
+        self.missing = missing(statuses, trust);
+        self.show();
+        // What is handed in has its place: now the servers count it, too.
+        if let Some(words) = in_words(self.missing).filter(|_| self.waits && !self.told) {
+            self.told = true;
+            self.bar.suspend(|| eprintln!("{words}"));
+        }
+    }
+
+    fn show(&self) {
+        let words = in_words(self.missing).map(|words| format!("; {words}"));
+        self.bar.set_message(format!("{}{}", self.state, words.unwrap_or_default()));
+    }
+
+    /// Says why the last epoch published nothing.
+    fn warn(&mut self, last: Option<&LastEpoch>) {
+        let newer = |last: &&LastEpoch| Some(last.number) > self.warned;
+        let Some(LastEpoch { number, outcome, detail }) = last.filter(newer) else { return };
+        if *outcome == Outcome::Published {
+            return;
+        }
+        let text = format!("epoch {number} published nothing: {detail}; the message is sent again");
+        if self.warned.is_none() {
+            self.bar.suspend(|| eprintln!("{text}"));
+        }
+        self.warned = Some(*number);
+        self.state = text;
+        self.show();
+    }
+}
+
+/// How many more people have to come until messages appear, by what each server says of its own.
+fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
+    let known = || statuses.iter().flatten();
+    // A server that is silent, or behind, is counted as the others count it.
+    let present = (0..statuses.len()).map(|party| {
+        let own = statuses[party].as_ref().and_then(|status| status.places.get(party));
+        let by_others = known().filter_map(|status| status.places.get(party)).max();
+        own.filter(|own| **own > 0).or(by_others).copied().unwrap_or(0)
+    });
+    let minimum = known().map(|status| status.minimum).max().unwrap_or(0);
+    more_needed(&present.collect::<Vec<_>>(), minimum, trust)
+}
+
+fn in_words(missing: u32) -> Option<String> {
+    match missing {
+        0 => None,
+        1 => Some("one more person has to come, then messages appear".into()),
+        more => Some(format!("{more} more people have to come, then messages appear")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
+        let status = serde_json::json!({
+            "version": 1, "epoch": null, "mixing": [], "last": null, "minimum": minimum,
+            "present": places, "places": places, "board_length": 0, "actions": 0, "stock": 1,
+            "peers": [], "context": null,
+        });
+        Some(serde_json::from_value(status).unwrap())
+    }
+
+    #[test]
+    fn who_waits_is_told_how_many_are_missing() {
+        let trust = Trust::one_of_three();
+        let alone = [status([1, 0, 0], 3), status([0; 3], 3), status([0; 3], 3)];
+        assert_eq!(missing(&alone, &trust), 4);
+        assert_eq!(in_words(4).unwrap(), "4 more people have to come, then messages appear");
+        // Each server knows best who is with it; of a silent one the others say.
+        let four = [status([1, 9, 0], 3), status([1, 2, 1], 3), None];
+        assert_eq!(missing(&four, &trust), 1);
+        let enough = [status([2, 0, 0], 3), status([0, 2, 0], 3), status([0, 0, 1], 3)];
+        assert_eq!((missing(&enough, &trust), in_words(0)), (0, None));
+        assert_eq!(missing(&[None, None, None], &trust), 0, "nobody has said anything yet");
+        assert_eq!(missing(&[status([1, 0, 0], 0), None, None], &trust), 0, "for practice");
+    }
+
+    #[test]
+    fn the_spinner_shows_what_happened_and_who_is_missing() {
+        let mut progress = Progress::new();
+        let trust = Trust::one_of_three();
+        progress.look(&[status([0, 0, 0], 3), None, None], &trust);
+        progress.happened(Event::Submitted { epoch: 7, message: true });
+        assert!(!progress.told, "its own place is not counted yet");
+        progress.look(&[status([1, 0, 0], 3), None, None], &trust);
+        assert!(progress.told && progress.bar.message().starts_with("handed in for epoch 7"));
+        assert!(
+            progress.bar.message().ends_with("4 more people have to come, then messages appear")
+        );
+        progress.look(&[status([2, 2, 1], 3), None, None], &trust);
+        assert_eq!(progress.bar.message(), "handed in for epoch 7, waiting for the board");
+    }
 }

@@ -219,13 +219,20 @@ fn messages_room() -> NewRoom {
 }
 
 fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {
-    output::line(&format!(
-        "The room \"{}\" is open. Any of these links leads there:",
-        room.descriptor.name
-    ))?;
+    output::line(&opened(&room.descriptor.name, room.descriptor.minimum))?;
     links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
     eprintln!("Ctrl-C stops the servers; the next start continues with the same data.");
     Ok(())
+}
+
+/// What is said above a room's links.
+fn opened(name: &str, minimum: u32) -> String {
+    let practice = if minimum == PRACTICE {
+        " It is for practice, without a crowd: what one person says alone is published, and everybody knows whose it is."
+    } else {
+        ""
+    };
+    format!("The room \"{name}\" is open.{practice} Any of these links leads there:")
 }
 
 #[cfg(test)]
@@ -263,5 +270,12 @@ mod tests {
             let said = work(wrong).unwrap_err().to_string();
             assert!(said.contains("--servers") || said.contains("--engine"), "{wrong:?}: {said}");
         }
+    }
+
+    #[test]
+    fn a_room_without_a_crowd_is_announced_as_one_for_practice() {
+        let first = first_room();
+        assert!(opened(&first.name, first.minimum).contains("for practice, without a crowd"));
+        assert!(!opened(&first.name, PRACTICE + 1).contains("practice"));
     }
 }

@@ -14,6 +14,9 @@ use crate::operators::Operators;
 use crate::record::SignedRecord;
 use crate::refused::Refused;
 
+/// The format of archives. It grows with every change of what is in them.
+pub const ARCHIVE_FORMAT: &str = "ostrakon-decision-1";
+
 /// A server's opening in an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchivedOpening {
@@ -26,12 +29,24 @@ pub struct ArchivedOpening {
 /// An exported decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
+    /// [`ARCHIVE_FORMAT`].
+    pub format: String,
     /// Who kept it.
     pub servers: Servers,
     /// All records from the first, in base64url without padding.
     pub records: Vec<String>,
     /// The servers' openings, by party.
     pub openings: Vec<ArchivedOpening>,
+}
+
+/// What any version's file says of itself.
+#[derive(Deserialize)]
+struct Named {
+    format: Option<String>,
+    #[serde(rename = "records")]
+    _records: serde::de::IgnoredAny,
+    #[serde(rename = "servers")]
+    _servers: serde::de::IgnoredAny,
 }
 
 /// How somebody took part.
@@ -179,7 +194,7 @@ impl Archive {
             })
             .collect();
         openings.sort_by_key(|opening| opening.party);
-        Self { servers, records, openings }
+        Self { format: ARCHIVE_FORMAT.into(), servers, records, openings }
     }
 
     /// The file's text: JSON, always written in the same way.
@@ -201,13 +216,20 @@ impl Archive {
         pinned: Option<&Digest>,
         rng: &mut impl CryptoRng,
     ) -> Result<Report, Refused> {
+        let form = "it is not in the form in which archives are written";
+        // A file of another version is not one that was changed.
+        let named = serde_json::from_str::<Named>(text);
+        match named.map(|named| named.format) {
+            Ok(Some(format)) if format == ARCHIVE_FORMAT => {}
+            Ok(Some(format)) => return Err(Refused::Version(format.chars().take(40).collect())),
+            Ok(None) => return Err(Refused::Version("an early one without a name".into())),
+            Err(_) => return refuse(form),
+        }
         let Ok(archive) = serde_json::from_str::<Archive>(text) else {
-            return refuse("it is not in the form in which archives are written");
+            return refuse(form);
         };
         if archive.to_text() != text {
-            return refuse(
-                "it is not in the form in which archives are written: it was changed after export",
-            );
+            return refuse(format!("{form}: it was changed after export"));
         }
         let Some(operators) = Operators::new(&archive.servers) else {
             return refuse("it does not name three servers");

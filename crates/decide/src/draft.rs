@@ -334,6 +334,7 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
+    use super::warning::Warning;
     use super::*;
 
     fn ballot() -> Ballot {
@@ -375,6 +376,12 @@ mod tests {
             nonce: [3; 16],
             servers: Digest([9; 32]),
         }
+    }
+
+    #[test]
+    fn two_people_are_warned_although_there_were_more_at_first() {
+        let two = |people| warning::warnings(&draft(3), people).contains(&Warning::TwoPeople);
+        assert_eq!([2, 3, 200].map(two), [true, false, false]);
     }
 
     fn with(change: impl FnOnce(&mut Draft)) -> Draft {

@@ -100,6 +100,11 @@ pub enum Refused {
     /// Not a receipt that proves anything.
     #[error("the receipt proves nothing: {0}")]
     Receipt(String),
+    /// An archive of a release with another format.
+    #[error(
+        "the archive is of another version ({0}): read it with the release that wrote it, or save the records again"
+    )]
+    Version(String),
     /// Not an archive, or an altered one.
     #[error("the archive is refused: {0}")]
     Archive(String),

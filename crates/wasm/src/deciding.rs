@@ -445,8 +445,8 @@ pub fn decision_archive(servers: &str, records: &str, openings: &str) -> Result<
     inner::archive(servers, records, openings).map_err(shown)
 }
 
-/// Verifies an archive and returns its report as JSON. `pinned` is the digest of the servers from
-/// the link.
+/// Verifies an archive and returns its report as JSON, `{"report": …}`; or `{"version": FORMAT}` if
+/// another release wrote it. `pinned` is the digest of the servers from the link.
 ///
 /// # Errors
 /// The sentence says what does not hold.

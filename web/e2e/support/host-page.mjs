@@ -9,6 +9,21 @@ export const BEAMER = { viewport: { width: 1920, height: 1080 } };
 /** The projector's address of a room. @param {string} link */
 export const projectorOf = (link) => link.replace('#/room/', '#/projector/');
 
+/**
+ * Two people whose places two different servers give.
+ * @param {import('@playwright/test').Browser} browser
+ * @param {[string, string]} links
+ * @returns {Promise<[Visitor, Visitor]>}
+ */
+export async function twoPeople(browser, [first, second]) {
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  await anna.join(first);
+  await anna.takesPart();
+  await ben.join(second);
+  await ben.takesPart();
+  return [anna, ben];
+}
+
 export class HostPage extends Visitor {
   /**
    * @param {import('@playwright/test').Browser} browser
@@ -24,9 +39,9 @@ export class HostPage extends Visitor {
    * @param {string} origin
    * @param {string} name
    * @param {string} kind
-   * @param {{ moderated?: boolean, seconds?: number }} [wishes]
+   * @param {{ moderated?: boolean, seconds?: number, minimum?: number }} [wishes]
    */
-  async opens(origin, name, kind, { moderated = false, seconds = 1 } = {}) {
+  async opens(origin, name, kind, { moderated = false, seconds = 1, minimum = 1 } = {}) {
     const { page } = this;
     await this.open(`${origin}/#/create`);
     await page.getByText(kind).click();
@@ -36,7 +51,7 @@ export class HostPage extends Visitor {
       'Longest message': '254',
       'Length of an epoch': `${seconds}`,
       'Places in an epoch': '64',
-      'Least number': '1',
+      'Least number': `${minimum}`,
     };
     for (const [label, value] of Object.entries(settings)) await page.getByLabel(label).fill(value);
     if (moderated) await page.getByLabel('The projector shows approved messages only').check();

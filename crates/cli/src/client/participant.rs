@@ -30,6 +30,10 @@ const PRESENCE_EVERY: Duration = Duration::from_secs(10);
 const PRESENCE_AGAIN: Duration = Duration::from_secs(1);
 /// How long a server may take to note a presence.
 const PRESENCE_TIME: Duration = Duration::from_secs(5);
+/// A server has forgotten whoever said so long ago that it is there.
+const FORGOTTEN: Duration = Duration::from_secs(30);
+/// Whoever comes so shortly before an epoch is closed has nobody to blame for having no slot in it.
+const SETTLED: Duration = Duration::from_secs(5);
 /// The pause while no server has said anything yet.
 const NO_SERVER_YET: Duration = Duration::from_millis(50);
 /// Within this time participants who come at the same moment choose their homes, one after the
@@ -141,6 +145,10 @@ pub struct Participant {
     home: Option<PartyId>,
     /// Whether the home server knows that the participant is there.
     present: bool,
+    /// When that was noted there last.
+    greeted: Instant,
+    /// When the program went on after it had been stopped for so long that it was forgotten.
+    returned: Option<Instant>,
     /// Whether another home is to be looked for.
     displaced: bool,
     /// The last epoch with too few that was taken notice of.
@@ -182,6 +190,8 @@ impl Participant {
             rows,
             home,
             present: false,
+            greeted: Instant::now(),
+            returned: None,
             displaced: false,
             failed: None,
             seen,
@@ -261,6 +271,10 @@ impl Participant {
             {
                 bail!("the room is closed: it takes no more messages");
             }
+            if self.present && self.greeted.elapsed() >= FORGOTTEN {
+                self.return_as_newcomer();
+                present = Instant::now();
+            }
             if present <= Instant::now() {
                 present = Instant::now() + self.be_present(&mut report).await;
             }
@@ -337,7 +351,18 @@ impl Participant {
         self.displaced = !welcome;
         self.present = welcome;
         self.home = Some(home);
+        self.greeted = Instant::now();
         if welcome { PRESENCE_EVERY } else { PRESENCE_AGAIN }
+    }
+
+    /// The program was stopped, or the machine was: the home has forgotten the participant, and
+    /// could not serve it. It is a newcomer there; going elsewhere at once, it would be counted
+    /// twice.
+    fn return_as_newcomer(&mut self) {
+        let now = Instant::now();
+        (self.present, self.returned) = (false, Some(now));
+        (self.work.since, self.work.look, self.work.looks) = (now, now + CROWDED_EVERY, 0);
+        self.work.expects_slot = false;
     }
 
     /// Chooses a home by what the servers say now. Participants who come at the same moment wait
@@ -396,7 +421,10 @@ impl Participant {
             return false;
         };
         let moment = self.moment();
-        let work = Work::new(epoch, self.room.connections.len(), self.present, moment);
+        // Epochs that began meanwhile are heard of one after the other.
+        let settled = self.returned.is_none_or(|at| at.elapsed() >= SETTLED);
+        let expects_slot = self.present && settled;
+        let work = Work::new(epoch, self.room.connections.len(), expects_slot, moment);
         let before = std::mem::replace(&mut self.work, work);
         let without_slot = before.expects_slot && before.submission.is_none();
         if without_slot {
@@ -549,6 +577,9 @@ impl Participant {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 /// The epoch that a server says ended with too few, if it was the last one.
 fn too_few(status: Option<&Status>) -> Option<u64> {

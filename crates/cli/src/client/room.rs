@@ -91,27 +91,30 @@ impl Room {
         room.descriptor.validate().map_err(|error| failure::unproven(error.to_string()))?;
         let connections =
             info.servers.iter().map(|server| Connection::new(http.clone(), &server.url)).collect();
+        let closed = room.state == RoomState::Closed;
+        Ok(Arc::new(Self::new(link, servers, room.descriptor, connections, closed)))
+    }
+
+    pub(super) fn new(
+        link: Link,
+        servers: Servers,
+        descriptor: RoomDescriptor,
+        connections: Vec<Connection>,
+        closed: bool,
+    ) -> Self {
         let parties = servers.keys.len();
         let known = Known {
             statuses: watch::Sender::new(vec![None; parties]),
             collecting: watch::Sender::new(None),
             entries: watch::Sender::new(Vec::new()),
             ended: watch::Sender::new(None),
-            closed: watch::Sender::new(room.state == RoomState::Closed),
-            board: Mutex::new(BoardReader::new(servers.clone(), room.descriptor.clone())),
+            closed: watch::Sender::new(closed),
+            board: Mutex::new(BoardReader::new(servers.clone(), descriptor.clone())),
             over: Mutex::new(vec![None; parties]),
         };
-        let engine = engines::client(room.descriptor.engine);
-        Ok(Arc::new(Self {
-            link,
-            servers,
-            descriptor: room.descriptor,
-            connections,
-            engine,
-            known,
-            keep: None,
-            claims: Mutex::default(),
-        }))
+        let engine = engines::client(descriptor.engine);
+        let (keep, claims) = (None, Mutex::default());
+        Self { link, servers, descriptor, connections, engine, known, keep, claims }
     }
 
     /// Like [`Room::open`], for who follows the board from `back` entries before its end on, and

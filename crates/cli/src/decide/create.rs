@@ -73,7 +73,8 @@ pub struct Options {
     #[arg(long, value_name = "NUMBER")]
     quorum: Option<u16>,
     /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0
-    /// there is no result if somebody does.
+    /// there is no result if somebody does. Where all must answer, as of two or three people, none
+    /// stands in.
     #[arg(long, default_value_t = 2)]
     threshold: u8,
     #[command(flatten)]

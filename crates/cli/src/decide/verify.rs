@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_decide::{Archive, Content, Link, Report, Stage, Visit};
+use ostrakon_decide::{Archive, Content, Link, Refused, Report, Stage, Visit};
 
 use super::{State, report};
 use crate::client::answering::chain;
@@ -67,7 +67,10 @@ pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
     let report = Archive::verify(text, link.map(|link| &link.servers), &mut edge::entropy());
-    let report = report.map_err(|error| failure::unproven(format!("not authentic: {error}")))?;
+    let report = report.map_err(|error| match error {
+        Refused::Version(_) => failure::unproven(error.to_string()),
+        error => failure::unproven(format!("not authentic: {error}")),
+    })?;
     if link.is_some_and(|link| link.decision != report.decision) {
         return Err(failure::unproven(
             "not authentic: the archive is of another decision than the given link names",

@@ -43,6 +43,9 @@ pub enum Command {
     Admit(Keys),
     /// Takes keys out, members' or invitations'.
     Dismiss(Keys),
+    /// Lowers the minimum, so that messages appear although fewer take part. Everybody is told, and
+    /// whoever joined with a larger crowd is asked before more of theirs is sent.
+    Ease(Ease),
     /// Closes the room for good. Its board remains.
     Close(Target),
 }
@@ -111,6 +114,20 @@ pub struct Invite {
     count: usize,
 }
 
+/// A smaller crowd.
+#[derive(clap::Args)]
+pub struct Ease {
+    #[command(flatten)]
+    target: Target,
+    /// The least number of participants from the next epoch on, whichever server's are left out: 2
+    /// takes three people. 1, two people, needs --without-crowd.
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    minimum: u32,
+    /// Takes 1, which is no crowd: each of two people knows what the other one has said.
+    #[arg(long)]
+    without_crowd: bool,
+}
+
 /// Keys.
 #[derive(clap::Args)]
 pub struct Keys {
@@ -156,6 +173,7 @@ struct Shown<'a> {
     actions: u64,
     closed: bool,
     moderated: bool,
+    minimum: u32,
     hosts: Vec<String>,
     members: Vec<String>,
     invitations: usize,
@@ -178,6 +196,13 @@ pub async fn run(command: Command) -> Result<()> {
                 .await
         }
         Command::Poll(ask) => poll(ask).await,
+        Command::Ease(Ease { target, minimum, without_crowd }) => {
+            ensure!(
+                minimum > 1 || without_crowd,
+                "1 is no crowd: each of two people knows what the other one has said. Take 2 or more, or say --without-crowd"
+            );
+            act(&target, Deed::Minimum { minimum }).await
+        }
         Command::Invite(invite) => self::invite(&invite).await,
         Command::Admit(Keys { target, keys }) => act(&target, Deed::Admit { keys }).await,
         Command::Dismiss(Keys { target, keys }) => act(&target, Deed::Dismiss { keys }).await,
@@ -332,9 +357,10 @@ async fn show(target: &Target) -> Result<()> {
         return output::json(&shown);
     }
     output::line(&format!(
-        "{} actions; {}; {} hosts, {} members, {} invitations, {} polls, {} messages marked",
+        "{} actions; {}; minimum {}, {} hosts, {} members, {} invitations, {} polls, {} messages marked",
         shown.actions,
         if shown.closed { "closed" } else { "open" },
+        shown.minimum,
         shown.hosts.len(),
         shown.members.len(),
         shown.invitations,
@@ -349,6 +375,7 @@ fn shown(log: &HostLog) -> Shown<'_> {
         actions: log.length(),
         closed: log.closed(),
         moderated: log.moderated(),
+        minimum: log.minimum(),
         hosts: active.map(|(key, _)| key.to_hex()).collect(),
         members: log.members().iter().map(VerifyingKey::to_hex).collect(),
         invitations: log.invitations().len(),

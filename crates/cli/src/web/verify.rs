@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::manifest::{LONGEST, MANIFEST, Manifest, Release, SIGNATURE, release_digest, sha256};
 use crate::client::{Connection, Room, http_client};
-use crate::{failure, output};
+use crate::{failure, output, secret};
 
 /// The longest file of a page that is read.
 const LONGEST_FILE: usize = 32 << 20;
@@ -17,8 +17,9 @@ const LONGEST_FILE: usize = 32 << 20;
 /// Options of `verify-web`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A room's link, whose servers are all asked; or the origins of servers (`https://HOST`).
-    #[arg(required = true, value_name = "LINK|ORIGIN")]
+    /// A room's link, whose servers are all asked; or the origins of servers (`https://HOST`). `-`
+    /// takes a link from standard input, `@FILE` from a file.
+    #[arg(required = true, value_name = "LINK|ORIGIN", value_parser = secret::argument)]
     servers: Vec<String>,
     /// The release's key, 64 hexadecimal digits: the list of files must be signed by it.
     #[arg(long, value_parser = key)]

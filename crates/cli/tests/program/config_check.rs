@@ -125,6 +125,12 @@ fn what_a_server_reads_at_its_start_has_to_be_there_and_private() {
     make_private(&file(home, "creation.token", "a-token-of-some-length"), 0o644);
     complains(create, tokens, "creation.token");
 
+    let data = home.join("data");
+    std::fs::create_dir_all(&data).unwrap();
+    make_private(&file(&data, "ostrakon.db", &"this is no database\n".repeat(400)), 0o600);
+    complains(create, create, "ostrakon.db");
+    std::fs::remove_dir_all(&data).unwrap();
+
     let store = |settings: &str| format!("[store]\n{settings}\n\n[stock]");
     complains("[stock]", &store("url_file = \"url\""), "url cannot be read");
     complains("[stock]", &store("url = \"mysql://localhost\""), "must be `sqlite` or begin with");

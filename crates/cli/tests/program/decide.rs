@@ -47,6 +47,10 @@ fn check_archive(archive: &Path, link: &str) {
         refused(&changed, &format!("byte {at} changed"));
     }
     refused(&whole[..whole.len() - 1], "a shorter file");
+    let later = String::from_utf8(whole).unwrap().replace("-decision-1\"", "-decision-7\"");
+    std::fs::write(&copy, later).unwrap();
+    let said = complaint(&["decide", "verify", text(&copy)], 3);
+    assert!(said.contains("of another version") && !said.contains("not authentic"), "{said}");
     refused(b"{}", "an empty object");
 }
 

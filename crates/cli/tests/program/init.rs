@@ -60,6 +60,7 @@ fn three_operators_exchange_cards_and_agree_on_the_numbers() {
         assert!(!std::fs::read_to_string(home.join("card.toml")).unwrap().contains("token"));
     }
     let cards = homes.each_ref().map(|home| home.join("card.toml"));
+    let mut told = Vec::new();
     for (i, home) in homes.iter().enumerate() {
         let card = |offset: usize| text(&cards[(i + offset) % 3]);
         let output = run(&[
@@ -73,12 +74,25 @@ fn three_operators_exchange_cards_and_agree_on_the_numbers() {
             "--card",
             card(2),
         ]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{errors}");
+        told.push(errors);
     }
     let configs = homes.each_ref().map(|home| {
         let text = std::fs::read_to_string(home.join("server.toml")).unwrap();
         text.parse::<toml::Table>().unwrap()
     });
+    // Each is told the order, alike, and its own place in it.
+    for (config, told) in configs.iter().zip(&told) {
+        for (number, server) in config["servers"].as_array().unwrap().iter().enumerate() {
+            let (name, url) = (server["name"].as_str().unwrap(), server["url"].as_str().unwrap());
+            let line = told
+                .lines()
+                .find(|line| line.starts_with(&format!("  {number}: {name} at {url} ")));
+            let own = config["party"].as_integer() == i64::try_from(number).ok();
+            assert_eq!(line.map(|line| line.ends_with("this one")), Some(own), "{told}");
+        }
+    }
     assert_eq!(configs[0]["servers"], configs[1]["servers"]);
     assert_eq!(configs[0]["servers"], configs[2]["servers"]);
     let mut parties = configs.each_ref().map(|config| config["party"].as_integer().unwrap());

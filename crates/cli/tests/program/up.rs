@@ -1,8 +1,10 @@
 //! Three servers, used as people use them: through the program and through HTTP.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
-use crate::common::{Up, board, complaint, free_base_port, json, said, say, signal};
+use crate::common::{Up, board, complaint, free_base_port, json, ostrakon, said, say, signal};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -27,6 +29,7 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
 
     administer(&site);
     host(&site);
+    lower(&site);
     let links = up.links.clone();
     up.stop();
     let up = Up::start(&site, base, &[]);
@@ -130,7 +133,13 @@ fn host(site: &Path) {
     std::fs::copy(key, &other).unwrap();
     std::fs::write(&other, format!("{}\n", "A".repeat(43))).unwrap();
     assert!(complaint(&["host", "close", link, "--key", &other], 1).contains("not a host"));
-    assert_eq!(act(&["close"])["action"], 5);
+    let ease = |minimum: &str| complaint(&["host", "ease", link, minimum, "--key", key], 1);
+    assert!(ease("1").contains("no crowd"), "two people are none, unless it is said");
+    assert!(ease("3").contains("lowered only"));
+    assert_eq!(act(&["ease", "2"])["action"], 5);
+    assert_eq!(act(&["ease", "1", "--without-crowd"])["action"], 6);
+    assert_eq!(act(&["show"])["minimum"], 1);
+    assert_eq!(act(&["close"])["action"], 7);
     assert!(
         complaint(&["host", "poll", link, "Late?", "--text", "--epoch", "99", "--key", key], 1)
             .contains("closed")
@@ -142,6 +151,28 @@ fn host(site: &Path) {
     assert!(complaint(&["room", "show", id, "--data-dir", site], 1).contains("deleted"));
     let elsewhere = room["links"][2].as_str().unwrap();
     assert!(board(elsewhere).is_empty(), "the other servers still show it");
+}
+
+/// Who waits alone hears how many are missing; when the host takes fewer for enough, it is not
+/// spoken for without being asked again.
+fn lower(site: &Path) {
+    let key = site.join("other-host.key");
+    let (site, key) = (site.to_str().unwrap(), key.to_str().unwrap());
+    let create = ["room", "create", "Small", "--host-key", key, "--engine", "clarion"];
+    let more =
+        ["--minimum", "2", "--seconds", "1", "--capacity", "12", "--data-dir", site, "--json"];
+    let room = json(&[&create[..], &more].concat()).remove(0);
+    let link = room["links"][0].as_str().unwrap();
+    let mut child =
+        ostrakon(&["say", link, "to a crowd"]).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let waits = lines.find(|line| line.contains("have to come"));
+    assert_eq!(waits.as_deref(), Some("2 more people have to come, then messages appear"));
+    json(&["host", "ease", link, "1", "--without-crowd", "--key", key, "--json"]);
+    let refused: Vec<_> = lines.collect();
+    assert!(refused.concat().contains("has lowered the minimum to 1"), "{refused:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    json(&["host", "close", link, "--key", key, "--json"]);
 }
 
 /// One request and the answer that it must have.

@@ -74,6 +74,9 @@ fn a_page_that_differs_anywhere_is_found() {
     complaint(&["verify-web", &elsewhere], 3);
     complaint(&["verify-web", "http://127.0.0.1:1"], 4);
     complaint(&["verify-web", "somewhere"], 1);
+    // A link is a secret, and may come from a file.
+    file(root.path(), "link", "http://127.0.0.1:1\n");
+    complaint(&["verify-web", &format!("@{}", root.path().join("link").display())], 4);
     assert!(
         complaint(&["sign-web", other.to_str().unwrap(), "--key", key.to_str().unwrap()], 1)
             .contains("a.js")

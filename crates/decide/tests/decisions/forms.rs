@@ -2,7 +2,7 @@
 
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Signature, Stream, VerifyingKey};
-use ostrakon_decide::archive::ArchivedOpening;
+use ostrakon_decide::archive::{ARCHIVE_FORMAT, ArchivedOpening};
 use ostrakon_decide::record::RECORD_BYTES;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, wire};
@@ -122,6 +122,16 @@ fn a_hostile_archive_is_refused() {
     for text in ["", "{}", "[]", "null"] {
         assert!(Archive::verify(text, None, &mut rng).is_err());
     }
+    let of_format = |format: &str| Archive { format: format.into(), ..good.clone() }.to_text();
+    let nameless = good.to_text().replace(&format!("  \"format\": \"{ARCHIVE_FORMAT}\",\n"), "");
+    for (text, said) in [(of_format("ostrakon-decision-7"), "decision-7"), (nameless, "early")] {
+        let refused = Archive::verify(&text, None, &mut rng).unwrap_err();
+        assert!(matches!(&refused, Refused::Version(named) if named.contains(said)), "{refused}");
+        let sentence = refused.to_string();
+        assert!(sentence.contains("of another version") && !sentence.contains("changed"));
+    }
+    let changed = Archive::verify(&format!("{} ", good.to_text()), None, &mut rng).unwrap_err();
+    assert!(matches!(&changed, Refused::Archive(said) if said.contains("changed")), "{changed}");
     let mut signed = decision.record(0);
     signed.signature = Signature([0; 64]);
     assert!(verify(&Archive::new(good.servers, [signed.encode()], &[]), &mut rng).is_err());

@@ -14,14 +14,14 @@ use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
 use lettre::{Address, AsyncTransport, Message};
 use ostrakon_decide::record::mail_digest;
-use ostrakon_decide::{Chain, DecisionId, Link, Person, Seat};
+use ostrakon_decide::{Chain, DecisionId, Link, Person, Seat, Stage};
 
 use crate::answers::internal;
 use crate::core::Core;
 use crate::platform::mailer::Mailer;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::MailRequest;
-use texts::About;
+use texts::{About, Visit};
 
 /// Messages to one person of a decision at most.
 pub const MOST_TO_A_PERSON: u32 = 3;
@@ -121,7 +121,13 @@ impl Core {
         to: Address,
     ) -> Option<Message> {
         let draft = chain.draft();
-        let person = &draft.people[usize::from(request.person)];
+        let place = usize::from(request.person);
+        let person = &draft.people[place];
+        let visit = match chain.stage() {
+            _ if chain.people()[place].key().is_none() => Visit::Accept(draft.accept_by),
+            Stage::Accepting => Visit::Wait,
+            _ => Visit::Answer,
+        };
         let invited = matches!(person.seat, Seat::Invitation(_));
         let texts = texts::of(&request.locale);
         let is_creator = |other: &&Person| other.seat == Seat::Account(draft.creator);
@@ -131,6 +137,7 @@ impl Core {
             question: &draft.question,
             link: &request.link,
             invited,
+            visit,
             deadline: draft.deadline,
         });
         let id = format!(

@@ -35,6 +35,15 @@ struct Trouble {
     logged: u64,
 }
 
+impl Trouble {
+    /// Trouble that begins, or goes on after what was known `before`; and whether to log it.
+    fn at(now: u64, why: String, before: Option<&Self>) -> (Self, bool) {
+        let logged =
+            before.map(|before| before.logged).filter(|logged| now < logged + LOG_EVERY_MS);
+        (Self { why, logged: logged.unwrap_or(now) }, logged.is_none())
+    }
+}
+
 /// How often lasting trouble is logged, in milliseconds.
 const LOG_EVERY_MS: u64 = 60_000;
 /// How long [`Disk::keep_trying`] waits between two tries.
@@ -186,13 +195,11 @@ impl Disk {
             }
             Err(error) if error.may_pass() => {
                 let now = self.platform.now_ms();
-                let before = trouble.as_ref().map(|trouble| trouble.logged);
-                let due = before.is_none_or(|logged| now.saturating_sub(logged) >= LOG_EVERY_MS);
+                let (lasting, due) = Trouble::at(now, error.to_string(), trouble.as_ref());
                 if due {
                     tracing::error!(%error, "nothing can be written; trying again");
                 }
-                let logged = if due { now } else { before.unwrap_or(now) };
-                *trouble = Some(Trouble { why: error.to_string(), logged });
+                *trouble = Some(lasting);
             }
             _ => {}
         }
@@ -274,4 +281,23 @@ async fn through<T: Send>(platform: &dyn Platform, call: impl Future<Output = T>
     let mut result = None;
     platform.disk(Box::pin(async { result = Some(call.await) })).await;
     result.expect("a platform carries out what it is called for")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lasting_trouble_is_logged_once_a_minute() {
+        let mut trouble: Option<Trouble> = None;
+        let mut logged = Vec::new();
+        // Ten writes fail each second, for three minutes.
+        for now in (5_000..185_000).step_by(100) {
+            let (lasting, due) = Trouble::at(now, format!("full at {now}"), trouble.as_ref());
+            assert_eq!(lasting.why, format!("full at {now}"), "what is told is the latest");
+            logged.extend(due.then_some(now));
+            trouble = Some(lasting);
+        }
+        assert_eq!(logged, [5_000, 65_000, 125_000]);
+    }
 }

@@ -90,7 +90,7 @@ async fn links_are_mailed_for_the_creator_and_nothing_else_is() {
         config.mail = (config.party == 0).then_some(mail);
     })
     .await;
-    let group = Group::create(&deployment, 2, 1).await;
+    let mut group = Group::create(&deployment, 2, 1).await;
     let (p0, id) = (&deployment.servers[0], group.id);
     for (party, server) in deployment.servers.iter().enumerate() {
         assert_eq!(
@@ -138,8 +138,10 @@ async fn links_are_mailed_for_the_creator_and_nothing_else_is() {
     p0.mail(id, german).await.expect("sent");
     let rejected = p0.mail(id, ask(1, "nobody@example.org", &of_1)).await;
     assert!(matches!(rejected, Err(ServiceError::Unavailable(_))), "{rejected:?}");
-    p0.mail(id, ask(1, "ada@example.org", &of_1)).await.expect("sent again");
-    let again = p0.mail(id, ask(1, "ada@example.org", &of_1)).await;
+    let [reminder, once_more] = [(); 2].map(|()| ask(1, "ada@example.org", &of_1));
+    group.accept(&deployment, 1).await;
+    p0.mail(id, reminder).await.expect("sent again");
+    let again = p0.mail(id, once_more).await;
     assert!(
         matches!(&again, Err(ServiceError::Conflict(text)) if text.contains("at most 3")),
         "{again:?}"
@@ -161,6 +163,16 @@ fn were_mailed(inbox: &[String], of_1: &str) {
         inbox[0].contains("Hello person 1,") && inbox[0].contains("> Shall we?"),
         "{}",
         inbox[0]
+    );
+    assert!(
+        inbox[0].contains("Two short visits:") && inbox[0].contains("1. Accept by 20"),
+        "{}",
+        inbox[0]
+    );
+    assert!(
+        inbox[2].contains("You have accepted already") && !inbox[2].contains("Accept by"),
+        "{}",
+        inbox[2]
     );
     assert!(
         inbox[1].contains("To: bea@example.org\r\n") && inbox[1].contains("Hallo person 0,"),

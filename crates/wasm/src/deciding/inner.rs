@@ -235,10 +235,24 @@ pub fn archive(servers: &str, records: &str, openings: &str) -> Result<String, S
     Ok(Archive::new(servers, records, &self::openings(openings)?).to_text())
 }
 
+/// What an archive turns out to be. One that is refused is none of these.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Examination {
+    /// Everything in it holds.
+    Report(Box<Report>),
+    /// Another release wrote it, in a format of this name.
+    Version(String),
+}
+
 pub fn verify_archive(archive: &str, pinned: Option<&str>) -> Result<String, String> {
     let wrong = || "the digest of the servers has 64 hexadecimal digits".to_owned();
     let pinned = pinned.map(|digest| Digest::from_hex(digest).ok_or_else(wrong)).transpose()?;
-    Ok(json(&Archive::verify(archive, pinned.as_ref(), &mut generator()?).map_err(text)?))
+    Ok(json(&match Archive::verify(archive, pinned.as_ref(), &mut generator()?) {
+        Ok(report) => Examination::Report(Box::new(report)),
+        Err(Refused::Version(format)) => Examination::Version(format),
+        Err(refused) => return Err(refused.to_string()),
+    }))
 }
 
 #[cfg(test)]

@@ -94,6 +94,8 @@ const reportShape = record({
   records: count,
   outcome: optional(outcomeShape),
 });
+/** Exactly one of the two: another release wrote an archive of another version. */
+const examinationShape = record({ report: optional(reportShape), version: optional(text) });
 const receiptShape = record({
   decision: text,
   servers: text,
@@ -117,12 +119,14 @@ export type View = Of<typeof viewShape>;
 export type Outcome = Of<typeof outcomeShape>;
 /** What saved records prove. */
 export type Report = Of<typeof reportShape>;
+/** What saved records turn out to be. */
+export type Examination = Of<typeof examinationShape>;
 export type Receipt = Of<typeof receiptShape>;
 export type Residual = Of<typeof residualShape>;
 
 export const readView = (json: string): View => viewShape(JSON.parse(json));
 export const readOutcome = (json: string): Outcome => outcomeShape(JSON.parse(json));
-export const readReport = (json: string): Report => reportShape(JSON.parse(json));
+export const readExamination = (json: string): Examination => examinationShape(JSON.parse(json));
 export const readReceipt = (json: string): Receipt => receiptShape(JSON.parse(json));
 export const readResidual = (json: string): Residual => residualShape(JSON.parse(json));
 

@@ -56,3 +56,14 @@ test('a refusal keeps its status and what was said; silence is said in the reade
     await new HttpServer('https://a.example').room('00').catch((error: unknown) => error),
   ).toBeInstanceOf(Told);
 });
+
+test('signs of presence that nobody answers leave time for another server before this device is forgotten', async () => {
+  const limits = vi.spyOn(AbortSignal, 'timeout');
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
+  const presence = { key: 'key', time: 1, signature: 'signature' };
+  await new HttpServer('https://a.example').presence('00', presence).catch(() => undefined);
+  const patience = limits.mock.calls[0]?.[0] ?? Infinity;
+  limits.mockRestore();
+  // One ten seconds after the last that was answered, and another one five seconds later.
+  expect(10_000 + patience + 5_000 + patience).toBeLessThan(30_000);
+});

@@ -125,6 +125,8 @@ const WAIT = 20;
  */
 const PATIENCE = 15_000;
 const SOON = 10_000;
+/** The same for a sign of presence: whoever cannot give it to one server goes to another. */
+const GREETING = 5_000;
 /**
  * Bytes of an answer that are read at most: of most answers, and of a page of a board, which may
  * hold one large epoch.
@@ -159,7 +161,8 @@ export class HttpServer implements Server {
     id: string,
     presence: { key: string; time: number; signature: string },
   ): Promise<void> {
-    presenceShape(JSON.parse(await this.post(at('rooms/{id}/presence', { id }), presence)));
+    const path = at('rooms/{id}/presence', { id });
+    presenceShape(JSON.parse(await this.post(path, presence, GREETING)));
   }
 
   async issue(id: string, epoch: number, request: string): Promise<Uint8Array> {
@@ -196,12 +199,13 @@ export class HttpServer implements Server {
     return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
   }
 
-  private post(path: Filled, body: unknown): Promise<string> {
-    return this.ask(path, {
+  private post(path: Filled, body: unknown, patience = PATIENCE): Promise<string> {
+    const init = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
-    });
+    };
+    return this.ask(path, init, patience);
   }
 
   protected async ask(

@@ -145,6 +145,18 @@ export const de: Decide = {
       'Dann gibt es kein Ergebnis. Dafür hat nie ein Betreiber etwas von irgendjemandes Schlüssel.',
     ],
     assumed: 'Wer wegbleibt, zählt als',
+    all: {
+      title: 'Wenn jemand wegbleibt, gibt es kein Ergebnis: Alle müssen antworten',
+      2: [
+        'Zwei beliebige der drei Betreiber könnten einen Schlüssel zusammensetzen',
+        'Sie haben Teile jedes Schlüssels, springen aber nicht ein. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
+      ],
+      3: [
+        'Nur alle drei Betreiber zusammen könnten einen Schlüssel zusammensetzen',
+        'Sie haben Teile jedes Schlüssels, springen aber nicht ein. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
+      ],
+      0: ['Niemand', 'Nie hat ein Betreiber etwas von irgendjemandes Schlüssel.'],
+    },
   },
   acceptBy: 'Annehmen bis',
   acceptByHint:
@@ -155,12 +167,14 @@ export const de: Decide = {
   deadline: 'Frist für Antworten',
   deadlineHint: 'Haben alle geantwortet, endet es früher.',
   quorum: 'Wie viele müssen antworten?',
-  quorumHint: (usual: number, people: number) =>
+  quorumHint: (usual: number, people: number, all: boolean) =>
     people < 3
       ? 'Mit weniger Antworten wird nichts geöffnet.'
-      : `Mit weniger Antworten wird nichts geöffnet, wer auch immer weggeblieben ist. Wenn du nichts anderes sagst: ${usual}, mindestens drei.`,
+      : all
+        ? 'Alle müssen antworten: Bleibt jemand weg, wird nichts geöffnet.'
+        : `Mit weniger Antworten wird nichts geöffnet, wer auch immer weggeblieben ist. Wenn du nichts anderes sagst: ${usual}, mindestens drei.`,
   quorumOpen:
-    'Mit weniger Antworten wird nichts geöffnet. Wenn du nichts anderes sagst: die Hälfte der Teilnehmenden, mindestens drei.',
+    'Mit weniger Antworten wird nichts geöffnet. Wenn du nichts anderes sagst: die Hälfte der Teilnehmenden, mindestens drei. Nehmen nur drei teil, müssen alle antworten, und niemand springt ein.',
   two: 'Beide müssen antworten. Am Ergebnis können beide oft erkennen, was die andere Person gesagt hat.',
 
   code: 'Eröffnungscode',

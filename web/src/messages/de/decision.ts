@@ -1,5 +1,5 @@
 import type { Decision } from '../en/decision';
-import { moment, several, span, spoken } from './words';
+import { moment, several, span, spoken, zoned } from './words';
 
 const people = (n: number) => several(n, 'Person', 'Personen');
 
@@ -129,6 +129,7 @@ export const de: Decision = {
     stands: {
       0: 'Niemand kann für Weggebliebene einspringen: Dann gibt es kein Ergebnis. Dafür hat kein Server etwas von deinem Schlüssel.',
       2: 'Bleibt jemand weg, geben nach der Frist zwei beliebige der drei Betreiber die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
+      all: 'Alle müssen antworten: Bleibt jemand weg, gibt es kein Ergebnis, obwohl die drei Betreiber Teile von jedem Schlüssel haben.',
       3: 'Bleibt jemand weg, geben nach der Frist alle drei Betreiber zusammen die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
     },
     always:
@@ -272,6 +273,8 @@ export const de: Decision = {
     servers:
       'Dass es diese Server waren, zeigt nur ein Vergleich: Das hier muss der zweite der langen Teile des Links zur Entscheidung sein.',
     digest: 'Fingerabdruck der Server',
+    version: (format: string) =>
+      `Diese Einträge hat eine andere Version gespeichert (${format}), und diese Seite liest sie nicht. Verändert wurden sie deshalb nicht unbedingt. Öffne sie mit der Version, die sie gespeichert hat, oder speichere sie neu.`,
     refused:
       'Glaub dieser Datei nicht: Das sind nicht die Einträge einer Entscheidung, oder sie wurden nach dem Speichern verändert.',
   },
@@ -300,8 +303,10 @@ export const de: Decision = {
     },
     own: 'Selbst schreiben',
     subject: 'Deine Antwort, bitte',
-    body: (name: string, link: string) =>
-      `Hallo ${name},\n\nbitte antworte hier. Der Link ist nur für dich:\n\n${link}\n`,
+    body: (name: string, link: string, visits: { accept: number | null; answer: number }) =>
+      visits.accept === null
+        ? `Hallo ${name},\n\ndu hast schon angenommen: Es fehlt noch der zweite kurze Besuch, deine Antwort. Bitte gib sie bis ${zoned(visits.answer)}, in dem Browser, in dem du angenommen hast:\n\n${link}\n`
+        : `Hallo ${name},\n\nbitte komm zweimal kurz vorbei: Nimm an bis ${zoned(visits.accept)}; antworte dann, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis ${zoned(visits.answer)}. Der Link ist nur für dich:\n\n${link}\n`,
   },
   failed: (reason: string) => `Das wurde nicht getan: ${reason}.`,
 

@@ -20,6 +20,18 @@ export const clock = (at: number) => new Date(at).toLocaleTimeString('de');
 export const moment = (at: number) =>
   new Date(at).toLocaleString('de', { dateStyle: 'full', timeStyle: 'short' });
 
+/** Dasselbe für jemanden, der anderswo sein kann: Die Zeitzone steht dabei. */
+export const zoned = (at: number) =>
+  new Intl.DateTimeFormat('de', {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  }).format(at);
+
 /** Ein Tag, in der Zeitzone der Lesenden. */
 export const day = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long' });
 

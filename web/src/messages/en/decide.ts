@@ -144,6 +144,18 @@ export const en = {
       'Then there is no result. In return no operator ever holds anything of anybody’s key.',
     ],
     assumed: 'Whoever stays away counts as',
+    all: {
+      title: 'If somebody stays away, there is no result: all must answer',
+      2: [
+        'Any two of the three operators could put a key together',
+        'They hold parts of every key, but do not stand in. Nothing but the result becomes known as long as one operator is honest.',
+      ],
+      3: [
+        'Only all three operators together could put a key together',
+        'They hold parts of every key, but do not stand in. Nothing but the result becomes known as long as one operator is honest.',
+      ],
+      0: ['Nobody', 'No operator ever holds anything of anybody’s key.'],
+    },
   },
   acceptBy: 'Accept by',
   acceptByHint:
@@ -154,12 +166,14 @@ export const en = {
   deadline: 'Deadline for answers',
   deadlineHint: 'It ends earlier when all have answered.',
   quorum: 'How many must answer?',
-  quorumHint: (usual: number, people: number) =>
+  quorumHint: (usual: number, people: number, all: boolean) =>
     people < 3
       ? 'With fewer answers nothing is opened.'
-      : `With fewer answers nothing is opened, whoever stayed away. Unless you say otherwise: ${usual}, at least three.`,
+      : all
+        ? 'All must answer: if one of them stays away, nothing is opened.'
+        : `With fewer answers nothing is opened, whoever stayed away. Unless you say otherwise: ${usual}, at least three.`,
   quorumOpen:
-    'With fewer answers nothing is opened. Unless you say otherwise: half of those who take part, at least three.',
+    'With fewer answers nothing is opened. Unless you say otherwise: half of those who take part, at least three. Where only three take part all must answer, and nobody stands in.',
   two: 'Both must answer. By the result, each can often tell what the other has said.',
 
   code: 'Creation code',

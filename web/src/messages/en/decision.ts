@@ -1,6 +1,6 @@
 // Taking part in a decision, and its result.
 
-import { moment, several, span, spoken } from './words';
+import { moment, several, span, spoken, zoned } from './words';
 
 const people = (n: number) => several(n, 'person', 'people');
 
@@ -126,6 +126,7 @@ export const en = {
     stands: {
       0: 'Nobody can stand in for whoever stays away: then there is no result. In return, no server holds anything of your key.',
       2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
+      all: 'All must answer: if somebody stays away, there is no result, although the three operators hold parts of everybody’s key.',
       3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
     },
     always:
@@ -264,6 +265,8 @@ export const en = {
     servers:
       'That it was these servers, only a comparison tells: this must be the second of the long parts of the decision’s link.',
     digest: 'Fingerprint of the servers',
+    version: (format: string) =>
+      `These records were saved by another version (${format}), and this page does not read them. That does not mean that they were changed. Open them with the version that saved them, or save them again.`,
     refused:
       'Do not believe this file: it is no decision’s records, or it was changed after it was saved.',
   },
@@ -292,8 +295,10 @@ export const en = {
     },
     own: 'Write it yourself',
     subject: 'Your answer, please',
-    body: (name: string, link: string) =>
-      `Hello ${name},\n\nplease answer here. The link is for you alone:\n\n${link}\n`,
+    body: (name: string, link: string, visits: { accept: number | null; answer: number }) =>
+      visits.accept === null
+        ? `Hello ${name},\n\nyou have accepted already: what is missing is the second short visit, your answer. Please give it by ${zoned(visits.answer)}, in the browser in which you have accepted:\n\n${link}\n`
+        : `Hello ${name},\n\nplease come by twice, shortly: accept by ${zoned(visits.accept)}; then answer, as soon as all have accepted or the time for it is over, by ${zoned(visits.answer)}. The link is for you alone:\n\n${link}\n`,
   },
   failed: (reason: string) => `That was not done: ${reason}.`,
 

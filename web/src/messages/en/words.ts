@@ -20,6 +20,18 @@ export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');
 export const moment = (at: number) =>
   new Date(at).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
 
+/** The same for somebody who may be elsewhere: the zone is named. */
+export const zoned = (at: number) =>
+  new Intl.DateTimeFormat('en-GB', {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  }).format(at);
+
 /** A day, in the reader's own zone. */
 export const day = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long' });
 

@@ -14,9 +14,19 @@ pub(super) struct Texts {
     /// After the name of who asks.
     asks: &'static str,
     asked: &'static str,
+    /// Before the two visits.
+    visits: &'static str,
+    /// Before the time to accept by.
+    accept: &'static str,
+    /// Before the deadline, as is each that follows.
+    answer: &'static str,
+    /// Of whom only the answer is missing.
+    accepted: &'static str,
+    begun: &'static str,
+    not_begun: &'static str,
     invited: &'static str,
     named: &'static str,
-    deadline: &'static str,
+    again: &'static str,
     private: &'static str,
     unexpected: &'static str,
 }
@@ -26,9 +36,15 @@ const EN: Texts = Texts {
     greeting: "Hello",
     asks: "asks for your answer to this question:",
     asked: "You are asked for your answer to this question:",
-    invited: "Open this link to answer. It is for you alone: whoever uses it first takes your place.",
-    named: "Open this link to answer, on the device that you have answered with before.",
-    deadline: "Answers are taken until",
+    visits: "Two short visits:",
+    accept: "Accept by",
+    answer: "Then answer, as soon as all have accepted or the time for it is over, until",
+    accepted: "You have accepted already: what is missing is the second short visit, your answer.",
+    begun: "Answers are taken until",
+    not_begun: "Answers are taken, as soon as all have accepted or the time for it is over, until",
+    invited: "Open this link to accept. It is for you alone: whoever uses it first takes your place.",
+    named: "Open this link, on the device that you have answered with before.",
+    again: "Open this link to answer, in the browser in which you have accepted.",
     private: "Your answer stays secret, from the servers, too; before you give it, the page says against whom. Only the \
               result comes out.",
     unexpected: "This message was sent at the wish of whoever asks, and your address was not kept. If you did not expect \
@@ -40,9 +56,15 @@ const DE: Texts = Texts {
     greeting: "Hallo",
     asks: "bittet dich um deine Antwort auf diese Frage:",
     asked: "Du wirst um deine Antwort auf diese Frage gebeten:",
-    invited: "Öffne diesen Link, um zu antworten. Er ist nur für dich: Wer ihn zuerst benutzt, nimmt deinen Platz ein.",
-    named: "Öffne diesen Link, um zu antworten, auf dem Gerät, mit dem du schon geantwortet hast.",
-    deadline: "Antworten sind möglich bis",
+    visits: "Zwei kurze Besuche:",
+    accept: "Nimm an bis",
+    answer: "Antworte dann, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis",
+    accepted: "Du hast schon angenommen: Es fehlt noch der zweite kurze Besuch, deine Antwort.",
+    begun: "Antworten sind möglich bis",
+    not_begun: "Antworten sind möglich, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis",
+    invited: "Öffne diesen Link, um anzunehmen. Er ist nur für dich: Wer ihn zuerst benutzt, nimmt deinen Platz ein.",
+    named: "Öffne diesen Link auf dem Gerät, mit dem du schon geantwortet hast.",
+    again: "Öffne diesen Link, um zu antworten, in dem Browser, in dem du angenommen hast.",
     private: "Deine Antwort bleibt geheim, auch vor den Servern; vor wem noch, sagt die Seite, bevor du sie gibst. Heraus \
               kommt nur das Ergebnis.",
     unexpected: "Diese Nachricht wurde auf Wunsch der fragenden Person gesendet, deine Adresse wurde nicht aufbewahrt. \
@@ -52,6 +74,17 @@ const DE: Texts = Texts {
 /// The texts of a language; English for one that there is none for.
 pub(super) fn of(locale: &str) -> &'static Texts {
     if locale == "de" || locale.starts_with("de-") { &DE } else { &EN }
+}
+
+/// Which of the two visits is the next one.
+#[derive(Clone, Copy)]
+pub(super) enum Visit {
+    /// The first, until this time in seconds since 1970.
+    Accept(u64),
+    /// The second, for which others have not accepted yet.
+    Wait,
+    /// The second.
+    Answer,
 }
 
 /// What an invitation is about.
@@ -64,6 +97,7 @@ pub(super) struct About<'a> {
     pub link: &'a str,
     /// The link is an invitation; otherwise the person is named by an account.
     pub invited: bool,
+    pub visit: Visit,
     /// In seconds since 1970.
     pub deadline: u64,
 }
@@ -71,17 +105,33 @@ pub(super) struct About<'a> {
 impl Texts {
     /// A message's text.
     pub fn body(&self, about: &About<'_>) -> String {
-        let Self { greeting, deadline: until, private, unexpected, .. } = self;
+        let Self { greeting, private, unexpected, .. } = self;
         let asked = match about.asks {
             Some(name) => format!("{} {}", in_one_line(name), self.asks),
             None => self.asked.to_owned(),
         };
-        let answer = if about.invited { self.invited } else { self.named };
+        let deadline = time(about.deadline);
+        let visits = match about.visit {
+            Visit::Accept(until) => format!(
+                "{}\n\n1. {} {}.\n2. {} {deadline}.",
+                self.visits,
+                self.accept,
+                time(until),
+                self.answer
+            ),
+            Visit::Wait => format!("{}\n{} {deadline}.", self.accepted, self.not_begun),
+            Visit::Answer => format!("{}\n{} {deadline}.", self.accepted, self.begun),
+        };
+        let open = match about.visit {
+            _ if !about.invited => self.named,
+            Visit::Accept(_) => self.invited,
+            Visit::Wait | Visit::Answer => self.again,
+        };
         // The sender's words stand on lines of their own, marked as a quotation.
         let quoted: String = about.question.lines().map(|line| format!("> {line}\n")).collect();
-        let (name, link, time) = (in_one_line(about.name), about.link, time(about.deadline));
+        let (name, link) = (in_one_line(about.name), about.link);
         format!(
-            "{greeting} {name},\n\n{asked}\n\n{quoted}\n{answer}\n\n{link}\n\n{until} {time}.\n\n{private}\n\n{unexpected}\n"
+            "{greeting} {name},\n\n{asked}\n\n{quoted}\n{visits}\n\n{open}\n\n{link}\n\n{private}\n\n{unexpected}\n"
         )
     }
 }
@@ -124,7 +174,8 @@ mod tests {
             question: "One?\nTwo?",
             link: "LINK",
             invited: true,
-            deadline: 0,
+            visit: Visit::Accept(951_827_696),
+            deadline: 1_795_325_999,
         };
         let body = of("de-CH").body(&about);
         assert!(
@@ -137,5 +188,39 @@ mod tests {
             english.starts_with("Hello Ada,\n\nYou are asked") && english.contains("on the device"),
             "{english}"
         );
+        for (text, words) in [
+            (&body, ["Zwei kurze Besuche:", "Nimm an bis", "bis 2026-11-22 05:39 UTC."]),
+            (&english, ["Two short visits:", "Accept by", "until 2026-11-22 05:39 UTC."]),
+        ] {
+            assert!(words.iter().all(|words| text.contains(words)), "{text}");
+            assert!(text.contains(" 2000-02-29 12:34 UTC."), "the time to accept by: {text}");
+        }
+        assert!(body.contains("um anzunehmen"), "{body}");
+    }
+
+    #[test]
+    fn who_has_accepted_is_reminded_of_the_answer_only() {
+        let about = |visit| About {
+            name: "Ada",
+            asks: None,
+            question: "One?",
+            link: "LINK",
+            invited: true,
+            visit,
+            deadline: 1_795_325_999,
+        };
+        for (locale, accepted, first) in [
+            ("en", "You have accepted already", "takes your place"),
+            ("de", "Du hast schon angenommen", "nimmt deinen Platz ein"),
+        ] {
+            let [asked, waits, answers] =
+                [Visit::Accept(0), Visit::Wait, Visit::Answer].map(|v| of(locale).body(&about(v)));
+            assert!(!asked.contains(accepted) && asked.contains(first), "{asked}");
+            for reminder in [&waits, &answers] {
+                assert!(reminder.contains(accepted) && !reminder.contains(first), "{reminder}");
+                assert!(reminder.contains("2026-11-22 05:39 UTC"), "{reminder}");
+            }
+            assert_ne!(waits, answers, "whether answers are taken yet");
+        }
     }
 }

@@ -112,6 +112,21 @@ fn an_epoch_is_due_by_the_clock_if_there_are_enough_and_closed_when_all_say_so()
     assert_eq!(said(&mut full, 1001), due);
 }
 
+/// Whoever was given a place and has gone keeps nobody waiting.
+#[test]
+fn an_epoch_does_not_wait_for_slots_that_were_given_and_not_handed_in() {
+    let (mut world, id) = with_slots(&[0, 1, 2]);
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    for gone in [3, 4, 5, 6] {
+        collecting.assign(gone, Owner { key: key(gone), announcement: 0 });
+    }
+    let due = Some(Body::EpochDue { room: id, number: 0 });
+    assert_eq!(said(&mut world, 10_999), None, "they have the whole time");
+    assert_eq!(said(&mut world, 11_000), due);
+    all_due(&mut world, &id);
+    assert_eq!(decide(&world, 11_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+}
+
 /// Whoever comes after a group has left is not sealed with the first two others who come.
 #[test]
 fn the_clock_begins_anew_when_there_are_enough_only_after_it_had_run_out() {

@@ -3,12 +3,14 @@ import { beforeAll, expect, test } from 'vitest';
 import { loadForTest } from '../../../test/world';
 import { DeviceKey, decisionId, tableRows } from '../../page/cryptography';
 import {
+  allMustAnswer,
   complaintOf,
   dateAnswers,
   datesOf,
   daysFrom,
   draftOf,
   entriesOf,
+  forTopic,
   nextDay,
   rulesFor,
   withOption,
@@ -168,4 +170,15 @@ test('the next day is offered, over months and for both ends, and days in a row 
   ]);
   expect(daysFrom('2027-01-01', '2027-12-31', 20)).toHaveLength(20);
   expect(daysFrom('2027-01-02', '2027-01-01', 20)).toEqual([]);
+});
+
+test('of two or three people all must answer, of more where the creator says so', () => {
+  const all = (people: number, quorum: number | null = null) => allMustAnswer({ quorum }, people);
+  expect([2, 3, 4, 20].map((people) => all(people))).toEqual([true, true, false, false]);
+  expect([all(4, 4), all(20, 19), all(0), all(1)]).toEqual([true, false, false, false]);
+});
+
+test('dates begin with the full count, questions with the majority', () => {
+  expect(forTopic('dates')).toEqual({ rule: 'tally', assumed: 0 });
+  expect(forTopic('question')).toEqual({ rule: 'majority', assumed: 0 });
 });

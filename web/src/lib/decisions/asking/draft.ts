@@ -67,6 +67,16 @@ export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
 }
 
 /**
+ * What a wish for another topic begins with. It has other answers: what was assumed is none of
+ * them. Of dates the full count tells which one suits best; a majority would tell of each no more
+ * than whether it passed.
+ */
+export const forTopic = (topic: Topic): Pick<Wish, 'rule' | 'assumed'> => ({
+  rule: topic === 'dates' ? 'tally' : 'majority',
+  assumed: 0,
+});
+
+/**
  * How many answers can come together, C(people + options − 1, options − 1): the size of a table.
  */
 export function entriesOf(people: number, options: number): number {
@@ -145,6 +155,12 @@ export function daysFrom(first: string, last: string, most: number): string[] {
   for (let day = first; day !== '' && day <= last && days.length < most; day = nextDay(day))
     days.push(day);
   return days;
+}
+
+/** Whether there is no result as soon as one of so many people stays away. */
+export function allMustAnswer({ quorum }: Pick<Wish, 'quorum'>, people: number): boolean {
+  const [usual = 0] = quorums(people);
+  return people >= LIMITS.people[0] && (quorum ?? usual) >= people;
 }
 
 /** The first thing that keeps a wish from being a draft; `now` in milliseconds since 1970. */

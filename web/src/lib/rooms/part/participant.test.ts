@@ -336,7 +336,7 @@ test('it is handed in when two servers have taken it, not before', async () => {
   world.collect(1, 10_000);
   await world.clock.advance(6_000);
   for (const party of [1, 2]) world.servers[party]!.away = true;
-  await world.clock.advance(10_000);
+  await world.clock.advance(7_000);
   expect(bodies(1)).toHaveLength(1);
   expect(path.at(-1)?.at).toBe('placed');
   world.servers[2]!.away = false;
@@ -355,4 +355,41 @@ test('who gets no place where many are goes at once where there are fewer', asyn
   world.servers[0]!.issue = () => Promise.reject(new Problem(404, 'no slot yet'));
   await world.clock.advance(3_000);
   expect(world.greeted.map(({ party }) => party)).toEqual([0, 2]);
+});
+
+test('whoever stood still for longer than a server remembers stays at its home, and takes part anew', async () => {
+  start();
+  world.collect(1, 10_000, [0, 5, 5]);
+  await world.clock.advance(5_000);
+  expect(path.at(-1)?.at).toBe('placed');
+  await world.clock.skip(60_000);
+  await world.clock.advance(3_000);
+  expect(bodies(1)).toHaveLength(3);
+  world.collect(2, 10_000, [0, 5, 5]);
+  await world.clock.advance(10_000);
+  expect(bodies(2)).toHaveLength(3);
+  const later = world.greeted.filter(({ at }) => at > world.clock.now() - 14_000);
+  expect(later.length).toBeGreaterThan(0);
+  expect(new Set(world.greeted.map(({ party }) => party))).toEqual(new Set([0]));
+});
+
+test('whoever stood still while it waited for a place has not waited in vain', async () => {
+  world.slots = [new Problem(404, 'no slot yet'), 4, 4];
+  start();
+  world.collect(1, 120_000, [0, 5, 5]);
+  await world.clock.advance(2_000);
+  await world.clock.skip(40_000);
+  world.slots = [4, 4, 4];
+  await world.clock.advance(2_000);
+  expect(path.at(-1)?.at).toBe('placed');
+  expect(new Set(world.greeted.map(({ party }) => party))).toEqual(new Set([0]));
+});
+
+test('a home that does not answer is tried again soon, and left', async () => {
+  start();
+  world.collect(1, 120_000, [0, 5, 5]);
+  await world.clock.advance(5_000);
+  world.servers[0]!.away = true;
+  await world.clock.advance(11_000);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
 });

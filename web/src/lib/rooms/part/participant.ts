@@ -56,6 +56,10 @@ export interface Surroundings {
 
 /** Milliseconds between two signs of presence; a server forgets a participant after 30 s. */
 const HEARTBEAT = 10_000;
+/** Milliseconds after a sign that did not arrive before the next one. */
+const HEARTBEAT_AGAIN = 5_000;
+/** Milliseconds after which a server forgets a participant. */
+const FORGOTTEN = 30_000;
 /** Milliseconds between two questions for something that comes soon. */
 const POLL = 400;
 /** Least milliseconds between a submission and the sealing. */
@@ -88,6 +92,9 @@ const PATIENCE = 15_000;
 export class Participant {
   /** Servers at which this participant has waited in vain for a place in an epoch. */
   private shunned = { epoch: -1, parties: new Set<number>() };
+  /** When this device was last seen to run, and when it went on after it had stood still. */
+  private ran = 0;
+  private returned = -Infinity;
 
   constructor(private readonly world: Surroundings) {}
 
@@ -162,6 +169,7 @@ export class Participant {
     const until = AbortSignal.any([signal, leave.signal]);
     const heart = this.beat(home, until).finally(() => leave.abort());
     const since = this.world.clock.now();
+    this.ran = since;
     let last = -1;
     while (!until.aborted) {
       this.world.moved({ at: 'waiting', home });
@@ -172,7 +180,10 @@ export class Participant {
       }
       last = epoch;
       const served = await this.takePart(epoch, home, since, until);
-      if (!served || this.crowded(home)) leave.abort();
+      if (served === 'again') {
+        last = epoch - 1;
+        await this.world.clock.sleep(POLL, until);
+      } else if (!served || this.crowded(home)) leave.abort();
     }
     await heart;
   }
@@ -181,10 +192,30 @@ export class Participant {
   private async beat(home: number, signal: AbortSignal): Promise<void> {
     let missed = 0;
     while (missed < 2) {
-      await this.world.clock.sleep(HEARTBEAT, signal);
+      await this.world.clock.sleep(missed === 0 ? HEARTBEAT : HEARTBEAT_AGAIN, signal);
       if (signal.aborted) return;
+      this.notice();
       missed = (await this.greet(home)) ? 0 : missed + 1;
     }
+  }
+
+  /**
+   * Notices that much more time has passed than was waited for: the device was asleep, or its
+   * browser was stopped.
+   */
+  private notice(): void {
+    const now = this.world.clock.now();
+    if (now - this.ran >= FORGOTTEN) this.returned = now;
+    this.ran = now;
+  }
+
+  /**
+   * Whether this device stood still until a moment ago. The home has forgotten it, and could not
+   * serve it: it is a newcomer there. Going elsewhere, it would be counted twice.
+   */
+  private wasAway(): boolean {
+    this.notice();
+    return this.ran - this.returned < SETTLED;
   }
 
   /**
@@ -215,13 +246,16 @@ export class Participant {
     );
   }
 
-  /** One epoch from slot to submission. False if the home made it impossible. */
+  /**
+   * One epoch from slot to submission. False if the home made it impossible; `again` if this device
+   * did, by standing still.
+   */
   private async takePart(
     epoch: number,
     home: number,
     since: number,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<boolean | 'again'> {
     const { statuses, clock, moved } = this.world;
     if (epoch !== this.shunned.epoch) this.shunned = { epoch, parties: new Set() };
     const over = this.whenOver(epoch, home, signal);
@@ -230,7 +264,10 @@ export class Participant {
     const first = await this.place(epoch, home, due);
     if (first === 'elsewhere') return false;
     // Who came shortly before the sealing has nobody to blame.
-    const hasty = () => signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
+    const hasty = () => {
+      if (!over.aborted && this.wasAway()) return 'again';
+      return signal.aborted || clock.now() - Math.max(since, opened, this.returned) < SETTLED;
+    };
     if (!first) return hasty();
     moved({ at: 'placed', home, epoch });
     const issues: (Uint8Array | undefined)[] = [];
@@ -401,7 +438,9 @@ export class Participant {
     const done = new AbortController();
     const until = AbortSignal.any([due, done.signal]);
     const starved = async () => {
-      await clock.sleep(Math.min(LONGEST_WAIT, (seconds * 1000) / 3) + ARRIVING, until);
+      const longest = Math.min(LONGEST_WAIT, (seconds * 1000) / 3) + ARRIVING;
+      do await clock.sleep(longest, until);
+      while (!until.aborted && this.wasAway());
       if (until.aborted) return undefined;
       this.shunned.parties.add(home);
       return 'elsewhere' as const;
