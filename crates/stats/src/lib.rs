@@ -38,6 +38,7 @@ pub use budget::{Budget, Overspent};
 pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
 pub use compute::{Answered, Excluded, Failed, Lie, Sealed, compute, segment_for, verdict};
 pub use load::Load;
+pub use marks::opening_mark;
 pub use opening::{Evidence, Opening};
 pub use question::own::{OwnCircuit, Reads};
 pub use question::{
