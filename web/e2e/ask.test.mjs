@@ -72,6 +72,37 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   await creator.picture('result');
 });
 
+test('a question is taken back, and who answers later is told', async ({ browser, committee }) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask`);
+  const { page } = creator;
+  const link = await ask(creator, async () => {
+    await page.getByLabel('What do you ask?').fill('How long is your way, in minutes?');
+    await page.getByLabel('Largest number').fill('120');
+  });
+  const early = await Visitor.arrive(browser, PHONE);
+  await early.open(link);
+  await early.page.getByLabel('Your number').fill('20');
+  await early.page.getByRole('button', { name: 'Send' }).click();
+  await early.page.getByText('Your answer is in').waitFor();
+  await page.getByText('1 answer').waitFor();
+  await page.getByRole('button', { name: 'Take it back', exact: true }).click();
+  // Who thinks again has lost nothing.
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Take it back', exact: true }).click();
+  await creator.isAccessible();
+  await creator.picture('take-back');
+  await page.getByRole('button', { name: 'Take it back for good' }).click();
+  for (const visitor of [creator, early]) {
+    await visitor.page.getByText('Whoever asked has taken this back').waitFor();
+    await visitor.page.getByText('what was handed in is erased').waitFor();
+    assert.equal(await visitor.page.getByLabel('Your number').count(), 0);
+    await visitor.isAccessible();
+    assert.deepEqual(visitor.complaints, []);
+    await visitor.leave();
+  }
+});
+
 /**
  * Asks with the form as `fill` leaves it, and goes to the question; the link for those who answer.
  *

@@ -43,6 +43,16 @@ pub fn bars(rows: &[(String, u64)]) -> Result<()> {
     Ok(())
 }
 
+/// A number of bytes as people read it.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
 /// Prints a message of a room, as it is; to a terminal without the characters that command
 /// terminals.
 ///

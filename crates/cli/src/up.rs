@@ -42,8 +42,8 @@ pub struct Options {
     /// Opens a room for messages, too, with a partner for practice, and prints how to call it.
     #[arg(long)]
     messages: bool,
-    /// Runs a committee of so many members, too, which computes statistics, and prints where it is
-    /// asked.
+    /// Runs a committee of so many members, too, which computes statistics and, if they are three,
+    /// on graphs, and prints where it is asked.
     #[arg(long, value_name = "MEMBERS", group = "size", value_parser = clap::value_parser!(u8).range(2..=9))]
     committee: Option<u8>,
     /// On the first start of a committee: questions whose minimum of reports is smaller are
@@ -192,8 +192,12 @@ async fn work(
         processes.add(servers)?;
         processes.ready(&http, |_| ()).await?;
         output::line(&format!(
-            "A committee of {} computes statistics of what people answer; ask it something:\n  {}",
+            "A committee of {} computes {}; ask it something:\n  {}",
             committee.members.len(),
+            match committee.members.len() {
+                3 => "statistics of what people answer, and on graphs that several know a part of",
+                _ => "statistics of what people answer",
+            },
             local::page(&committee)
         ))?;
     }

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::job::{About, Ended, Job, Price, Run};
 use crate::marks::Marks;
-use crate::view::Progress;
 
 /// The job of computation on graphs, at a member with this key for seeds.
 pub struct Graphs {
@@ -74,7 +73,7 @@ impl Job for Graphs {
                 contributions: contributions.map_err(|e| Ended::Final(sentence(e)))?,
                 watch: Watch::new(move |stage| {
                     let (stage, done, of) = stage.words();
-                    progress(Progress { stage: stage.to_owned(), done, of });
+                    progress(stage, done, of);
                 }),
             };
             let journal = Kept(marks);
@@ -93,6 +92,10 @@ impl Job for Graphs {
     fn price(&self, draft: &Draft) -> Price {
         let epsilon = asked::terms(draft).ok().and_then(|terms| terms.epsilon());
         epsilon.map_or(Price::Exact, Price::Epsilon)
+    }
+
+    fn opening(&self) -> Vec<u8> {
+        attempt::OPENING.into()
     }
 
     fn repeats(&self) -> bool {

@@ -9,7 +9,6 @@ use ostrakon_party::{Instance, Party};
 use serde_json::Value;
 
 use crate::marks::Marks;
-use crate::view::Progress;
 
 /// What a job is asked about.
 #[derive(Clone, Copy)]
@@ -36,8 +35,8 @@ pub struct Run<'a> {
     pub marks: Marks,
     /// 32 random bytes: fresh, or those of the same attempt before a restart.
     pub randomness: Secret,
-    /// Is told how far it is.
-    pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
+    /// Is told how far it is: the stage, how many parts of it are done, and of how many.
+    pub progress: Arc<dyn Fn(&str, u32, u32) + Send + Sync>,
 }
 
 /// Why an attempt brought nothing.
@@ -99,6 +98,10 @@ pub trait Job: Send + Sync {
 
     /// Bytes of memory that an attempt on so many inputs takes.
     fn memory(&self, draft: &Draft, inputs: usize) -> u64;
+
+    /// The name of the mark that an attempt makes in the computation's journal before it opens
+    /// anything that was asked for. If another value stands there it opens nothing (C13).
+    fn opening(&self) -> Vec<u8>;
 
     /// Whether an attempt is a function of its randomness, its journal and the messages that it
     /// receives, so that a member that was killed goes on with it, begun again with the same

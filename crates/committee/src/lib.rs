@@ -24,7 +24,7 @@ pub use job::{About, Ended, Job, Jobs, Price, Run};
 pub use marks::Marks;
 pub use overview::{Overview, overview};
 pub use peers::{Peers, Unreached};
-pub use service::{Config, Refused, Service};
+pub use service::{Config, Open, Refused, Service};
 pub use statistics::Statistics;
 pub use store::{Store, StoreError};
 pub use view::{MemberView, Phase, Progress, View};

@@ -13,6 +13,7 @@ fn name(phase: &Phase) -> &'static str {
         Phase::Computing => "computing",
         Phase::Done => "done",
         Phase::TooFew { .. } => "too_few",
+        Phase::Cancelled { .. } => "cancelled",
         Phase::Stopped { .. } => "stopped",
     }
 }
@@ -20,7 +21,8 @@ fn name(phase: &Phase) -> &'static str {
 impl Service {
     /// In the text format of Prometheus.
     pub fn metrics(&self) -> String {
-        let names = ["collecting", "sealing", "computing", "done", "too_few", "stopped"];
+        let names =
+            ["collecting", "sealing", "computing", "done", "too_few", "cancelled", "stopped"];
         let mut phases: BTreeMap<&str, u64> = names.into_iter().map(|name| (name, 0)).collect();
         let (mut inputs, mut begun, mut contradictions) = (0, 0, 0);
         for view in self.views() {

@@ -1,7 +1,7 @@
 //! The other members, as everybody sees them.
 
 use futures::future::BoxFuture;
-use ostrakon_computation::{ComputationId, Order, Statement};
+use ostrakon_computation::{Cancellation, ComputationId, Order, Statement};
 use ostrakon_crypto::{Digest, VerifyingKey};
 
 /// A member did not answer, or not in a form that is known.
@@ -31,4 +31,7 @@ pub trait Peers: Send + Sync {
 
     /// Passes the creator's order on.
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>>;
+
+    /// Passes the creator's cancellation on.
+    fn cancel(&self, member: usize, order: Cancellation) -> BoxFuture<'_, Result<(), Unreached>>;
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    Archive, BadDraft, Committee, ComputationId, Conclusion, Contributors, Input, Order,
-    SignedDraft, Statement,
+    Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors, Input,
+    Order, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::Party;
@@ -49,6 +49,8 @@ pub struct Config {
     pub entropy: fn(&mut [u8]),
     /// How often the others are looked at while something is under way.
     pub pause: Duration,
+    /// How many computations may be under way at a time, those that wait for inputs included.
+    pub open: Open,
     /// How many computations are computed at a time; those that wait for other members do not
     /// count.
     pub at_a_time: usize,
@@ -57,6 +59,15 @@ pub struct Config {
     pub budget: Option<u64>,
     /// How long what is over is kept, inputs and all; then its archive alone is. For ever if none.
     pub keep: Option<Duration>,
+}
+
+/// How many computations that have not come to an end a member has at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Of one creator.
+    pub of_one: usize,
+    /// In all.
+    pub in_all: usize,
 }
 
 /// Why a request was not carried out.
@@ -208,15 +219,36 @@ impl Service {
         if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
             return Err(Refused::Unsound("the date of closing is past".into()));
         }
-        if inner.courses.lock().expect("no panic while held").len() >= COMPUTATIONS {
+        self.has_room(creator)?;
+        inner.config.store.add(&draft).await?;
+        inner.follow(Course::new(inner, draft));
+        Ok(id)
+    }
+
+    /// Whether one more question of this creator is taken.
+    fn has_room(&self, creator: &VerifyingKey) -> Result<(), Refused> {
+        let courses = self.courses();
+        if courses.len() >= COMPUTATIONS {
             return Err(Refused::Unavailable(
                 "this server keeps as many computations as it can; its operator has to make room"
                     .into(),
             ));
         }
-        inner.config.store.add(&draft).await?;
-        inner.follow(Course::new(inner, draft));
-        Ok(id)
+        let Open { of_one, in_all } = self.0.config.open;
+        let open: Vec<_> = courses.iter().filter(|course| course.is_open()).collect();
+        if open.iter().filter(|course| course.creator() == creator).count() >= of_one {
+            return Err(Refused::Unavailable(format!(
+                "{of_one} questions of yours are under way here, and more of one creator are not \
+                 taken at a time: close or cancel one first"
+            )));
+        }
+        if open.len() >= in_all {
+            return Err(Refused::Unavailable(format!(
+                "{in_all} questions are under way here, and more are not taken at a time: try \
+                 again when one has come to its end"
+            )));
+        }
+        Ok(())
     }
 
     /// Takes an input and gives the receipt (C4).
@@ -268,6 +300,19 @@ impl Service {
     /// [`Refused`].
     pub async fn close(&self, order: &Order) -> Result<(), Refused> {
         self.course(&order.computation)?.order(order).await
+    }
+
+    /// Takes the creator's word that nothing is to come out (C13).
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn cancel(&self, order: &Cancellation) -> Result<(), Refused> {
+        let course = self.course(&order.computation)?;
+        if course.cancel(order).await? {
+            // Of one that has stopped nobody sees to it any more.
+            self.0.tasks.lock().expect("no panic while held").spawn(course.run());
+        }
+        Ok(())
     }
 
     /// What there is to see of a computation.

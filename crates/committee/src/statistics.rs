@@ -141,6 +141,10 @@ impl Job for Statistics {
         question(draft).map_or(0, |question| GATE_BYTES * question.load().gates(inputs.max(1)))
     }
 
+    fn opening(&self) -> Vec<u8> {
+        ostrakon_stats::opening_mark().0.to_vec()
+    }
+
     fn repeats(&self) -> bool {
         true
     }

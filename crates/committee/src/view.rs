@@ -21,6 +21,11 @@ pub enum Phase {
         /// How many more the minimum needs.
         missing: u32,
     },
+    /// Its creator has cancelled it: nothing comes out, and what was handed in is erased.
+    Cancelled {
+        /// The numbers of the members that had begun to open what was asked for, by their own word.
+        opened: Vec<usize>,
+    },
     /// It has stopped without a result.
     Stopped {
         /// The reason, for people.
@@ -37,6 +42,8 @@ pub struct Progress {
     pub done: u32,
     /// Of how many; 0 if it has no parts.
     pub of: u32,
+    /// Bytes that this member has sent to the others in the attempt, headers not counted.
+    pub sent: u64,
 }
 
 /// What a member has shown so far.

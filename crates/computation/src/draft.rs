@@ -55,7 +55,7 @@ pub struct Draft {
     /// Seconds since 1970 after which each member closes by its own clock; none if only the
     /// creator's order closes.
     pub closes: Option<u64>,
-    /// Who signs the draft and the order to close.
+    /// Who signs the draft, the order to close and a cancellation.
     pub creator: VerifyingKey,
     /// Makes two drafts of the same words two computations.
     pub nonce: [u8; 16],
@@ -202,23 +202,51 @@ pub struct Order {
     pub signature: Signature,
 }
 
+/// The creator's word that nothing is to come out (C13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// What is cancelled.
+    pub computation: ComputationId,
+    /// The creator's signature.
+    pub signature: Signature,
+}
+
+/// What a creator signs on a computation; the context says to which effect.
+fn word(context: &'static str, computation: &ComputationId) -> Digest {
+    let mut transcript = Transcript::new(context);
+    transcript.field(&computation.0.0);
+    transcript.finish()
+}
+
 impl Order {
-    fn digest(computation: &ComputationId) -> Digest {
-        let mut transcript = Transcript::new("ostrakon/v1/committee/close");
-        transcript.field(&computation.0.0);
-        transcript.finish()
-    }
+    const CONTEXT: &str = "ostrakon/v1/committee/close";
 
     /// The creator's order.
     pub fn sign(computation: ComputationId, creator: &SigningKey) -> Self {
-        Self { computation, signature: creator.sign(&Self::digest(&computation)) }
+        Self { computation, signature: creator.sign(&word(Self::CONTEXT, &computation)) }
     }
 
     /// Whether it closes the computation of this draft.
     #[must_use]
     pub fn verifies(&self, draft: &Draft) -> bool {
         self.computation == draft.id()
-            && draft.creator.verifies(&Self::digest(&self.computation), &self.signature)
+            && draft.creator.verifies(&word(Self::CONTEXT, &self.computation), &self.signature)
+    }
+}
+
+impl Cancellation {
+    const CONTEXT: &str = "ostrakon/v1/committee/cancel";
+
+    /// The creator's cancellation.
+    pub fn sign(computation: ComputationId, creator: &SigningKey) -> Self {
+        Self { computation, signature: creator.sign(&word(Self::CONTEXT, &computation)) }
+    }
+
+    /// Whether it cancels the computation of this draft.
+    #[must_use]
+    pub fn verifies(&self, draft: &Draft) -> bool {
+        self.computation == draft.id()
+            && draft.creator.verifies(&word(Self::CONTEXT, &self.computation), &self.signature)
     }
 }
 
@@ -274,11 +302,19 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_the_creator_closes_and_only_this() {
+    fn only_the_creator_closes_or_cancels_and_only_this() {
         let draft = draft();
         assert!(Order::sign(draft.id(), &key(50)).verifies(&draft));
         assert!(!Order::sign(draft.id(), &key(1)).verifies(&draft));
         let other = Draft { nonce: [4; 16], ..draft.clone() };
         assert!(!Order::sign(other.id(), &key(50)).verifies(&draft));
+        assert!(Cancellation::sign(draft.id(), &key(50)).verifies(&draft));
+        assert!(!Cancellation::sign(draft.id(), &key(1)).verifies(&draft));
+        assert!(!Cancellation::sign(other.id(), &key(50)).verifies(&draft));
+        // Attack: a member that was told to close says that it was told to cancel, or the reverse.
+        let Order { computation, signature } = Order::sign(draft.id(), &key(50));
+        assert!(!Cancellation { computation, signature }.verifies(&draft));
+        let Cancellation { signature, .. } = Cancellation::sign(draft.id(), &key(50));
+        assert!(!Order { computation, signature }.verifies(&draft));
     }
 }

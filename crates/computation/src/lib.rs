@@ -18,8 +18,8 @@ mod statement;
 pub use archive::{Archive, Conclusion, SealedBy, Unverified};
 pub use committee::{Card, Committee, MEMBERS, NotACommittee, ShareKey};
 pub use draft::{
-    BadDraft, CONTRIBUTORS, ComputationId, Contributors, Draft, Order, PARAMETER_BYTES, Parameters,
-    SignedDraft,
+    BadDraft, CONTRIBUTORS, Cancellation, ComputationId, Contributors, Draft, Order,
+    PARAMETER_BYTES, Parameters, SignedDraft,
 };
 pub use input::{Entry, Input, body_digest};
 pub use link::{InvalidLink, Link};

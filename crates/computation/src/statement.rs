@@ -6,7 +6,7 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::GENERATIONS;
-use crate::draft::{CONTRIBUTORS, ComputationId};
+use crate::draft::{CONTRIBUTORS, Cancellation, ComputationId};
 use crate::input::Entry;
 
 /// Longest reason of a stop in bytes of UTF-8.
@@ -61,6 +61,14 @@ pub enum Said {
     },
     /// "I shall not go on with this", and why (C9).
     Stopped(String),
+    /// "I have ended this, since its creator wants nothing to come out" (C13); in place of
+    /// [`Said::Outcome`].
+    Cancelled {
+        /// The creator's word.
+        order: Cancellation,
+        /// "But I had begun to open what was asked for".
+        opened: bool,
+    },
 }
 
 /// What a member says on a computation, with its signature.
@@ -96,6 +104,7 @@ impl Statement {
             }
             Said::Ready { generation, .. } => (1..=GENERATIONS).contains(generation),
             Said::Stopped(why) => why.len() <= WHY_BYTES && !why.contains(char::is_control),
+            Said::Cancelled { order, .. } => order.computation == self.computation,
             Said::Receipt { .. } | Said::Sealed { .. } | Said::Outcome { .. } => true,
         };
         formed && member.verifies(&Self::digest(&self.computation, &self.said), &self.signature)
@@ -161,7 +170,7 @@ impl Said {
             Said::Holdings(_) => Place::Holdings,
             Said::Sealed { .. } => Place::Sealed,
             Said::Ready { generation, .. } => Place::Ready(*generation),
-            Said::Outcome { .. } => Place::Outcome,
+            Said::Outcome { .. } | Said::Cancelled { .. } => Place::Outcome,
             Said::Stopped(_) => Place::Stopped,
         }
     }
@@ -176,7 +185,8 @@ pub struct Told {
     pub sealed: Option<Statement>,
     /// [`Said::Ready`] of the highest generation.
     pub ready: Option<Statement>,
-    /// [`Said::Outcome`].
+    /// [`Said::Outcome`], or [`Said::Cancelled`] in its place: no member ends a computation in both
+    /// ways.
     pub outcome: Option<Statement>,
     /// [`Said::Stopped`].
     pub stopped: Option<Statement>,
@@ -204,7 +214,7 @@ impl Told {
             Said::Holdings(_) => &mut self.holdings,
             Said::Sealed { .. } => &mut self.sealed,
             Said::Ready { .. } => &mut self.ready,
-            Said::Outcome { .. } => &mut self.outcome,
+            Said::Outcome { .. } | Said::Cancelled { .. } => &mut self.outcome,
             Said::Stopped(_) => &mut self.stopped,
         };
         match place {
@@ -258,6 +268,14 @@ impl Told {
         }
     }
 
+    /// The creator's word by which it has ended the computation, and whether it had begun to open.
+    pub fn cancelled(&self) -> Option<(Cancellation, bool)> {
+        match &self.outcome.as_ref()?.said {
+            Said::Cancelled { order, opened } => Some((*order, *opened)),
+            _ => None,
+        }
+    }
+
     /// Why it has stopped.
     pub fn why(&self) -> Option<&str> {
         match &self.stopped.as_ref()?.said {
@@ -305,6 +323,15 @@ mod tests {
         assert_eq!(told.generation(), Some((seal, 3)));
         let honest = Equivocation { member: 0, one: ready(1), other: ready(2) };
         assert!(!honest.convicts(&key(9).verifying_key()), "two generations are no contradiction");
+        // Attack: a member signs a result, and says elsewhere that there is to be none.
+        let order = Cancellation::sign(ID, &key(50));
+        let cancelled = said(Said::Cancelled { order, opened: false });
+        assert_eq!(told.take(said(Said::Outcome { seal, result: seal })), Ok(true));
+        let one = *told.take(cancelled.clone()).unwrap_err();
+        assert_eq!((told.result(), told.cancelled()), (Some((seal, seal)), None));
+        assert!(
+            Equivocation { member: 0, one, other: cancelled }.convicts(&key(9).verifying_key())
+        );
         let same = Equivocation { member: 0, one: ready(1), other: ready(1) };
         assert!(!same.convicts(&key(9).verifying_key()));
     }
@@ -335,6 +362,9 @@ mod tests {
             let ready = said(Said::Ready { seal: Digest([2; 32]), generation });
             assert!(!ready.verifies(&member), "{generation}");
         }
+        let of_another = Cancellation::sign(ComputationId(Digest([5; 32])), &key(50));
+        let cancelled = said(Said::Cancelled { order: of_another, opened: false });
+        assert!(!cancelled.verifies(&member));
         assert!(!said(Said::Stopped("x".repeat(WHY_BYTES + 1))).verifies(&member));
         assert!(said(Said::stopped(&"é".repeat(WHY_BYTES))).verifies(&member));
         // Attack: a reason that rewrites what the reader's terminal shows.

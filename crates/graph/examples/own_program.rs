@@ -38,7 +38,7 @@ impl VertexProgram for LazyWalks {
     }
 }
 
-fn main() {
+pub fn main() {
     let edge = |(a, b)| Edge { source: Some(a), target: Some(b) };
     let edges = [(0, 1), (1, 2), (2, 0), (0, 2)].map(edge);
     let mut servers = support::Servers::new();

@@ -10,15 +10,18 @@
 //! | of the order check | `18·(N·(24 + 8) + 32)` per list | 13 |
 //! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
 //! | hops | `9·8·N` per list and hop | 1 + 7 a hop |
+//! | permutation of results (counts) | `9·8·V` a hop in link, as much in hops | 3 |
 //! | zero tests of n values | `3·8·n` products, `3·8·n` opened | 8 + 2·log₁₆ n |
+//! | counts from a threshold τ on | `3·8·n·τ` products, openings | τ + 8 + 2·log₁₆ n·τ |
 //! | hops by scatter and gather with P processors | [`minima`] | 2·(N/P + log₂ P) a hop, and 40 |
 
 use ostrakon_field::ELEMENT_BYTES;
 
+use crate::asked::SealedSeeds;
 use crate::graphsc::Blocks;
-use crate::output::top::DECIDED;
+use crate::output::top::{COUNTS, DECIDED};
 use crate::params::CHECK_WORDS;
-use crate::program::number_bits;
+use crate::program::{POINT, number_bits};
 use crate::ranking::ranking_steps;
 use crate::ranking::truncation::BITS;
 use crate::ruffle2::steps::SALT;
@@ -107,9 +110,45 @@ pub fn preparation(spec: &JobSpec) -> Cost {
     seeds(spec) + slices.map(|bundles| slice(&bundles)).sum::<Cost>()
 }
 
-/// Sealing, coin, order check and differences, if every upload has reached all servers.
+/// Fresh keys of the pairs and what is held of so many lists (`docs/spec/graph.md`, G1 and G2), if
+/// owners have dealt to everybody.
+pub fn dealing(lists: usize) -> Cost {
+    let keys = broadcast(32) + DIRECTED_LINKS * 32;
+    Cost { table: 0, constant: keys + broadcast(2 * lists as u64) }
+}
+
+/// Rounds of [`dealing`].
+pub const DEALING_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + BROADCAST_ROUNDS;
+
+/// Sealing, coin, order check and differences, if every upload has reached all servers; and the
+/// coins of decoys.
 pub fn link(spec: &JobSpec) -> Cost {
-    link_alone(spec) + differences(spec)
+    link_alone(spec) + differences(spec) + bits(decoys(spec))
+}
+
+/// Rounds of [`link`].
+pub fn link_rounds(spec: &JobSpec) -> u32 {
+    LINK_ROUNDS + bits_rounds(decoys(spec))
+}
+
+/// The same where owners have dealt, and their lists are voted for.
+pub fn dealt_link_rounds(spec: &JobSpec) -> u32 {
+    link_rounds(spec) - BROADCAST_ROUNDS
+}
+
+/// Rows of decoys.
+fn decoys(spec: &JobSpec) -> usize {
+    spec.decoys.map_or(0, |decoys| decoys.rows() as usize)
+}
+
+/// So many secret bits, verified.
+fn bits(count: usize) -> Cost {
+    if count == 0 { Cost::default() } else { batch(OF_A_BIT * count, &[]) }
+}
+
+/// Rounds of [`bits`]: three pairs' are added, one after the other.
+fn bits_rounds(count: usize) -> u32 {
+    batch_rounds(if count == 0 { 0 } else { 2 }, OF_A_BIT * count)
 }
 
 /// As [`link`], for a program whose uses begin alone: no differences are opened.
@@ -131,7 +170,13 @@ pub const LINK_ALONE_ROUNDS: u32 = LINK_ROUNDS - 1;
 /// The differences of all hops, or the tables of all their shuffles.
 fn differences(spec: &JobSpec) -> Cost {
     let list = |list| vouched(3 * u64::from(spec.hops), spec.rows(list) as u64 * ELEMENT);
-    (0..spec.lists.len()).map(list).sum()
+    (0..spec.lists.len()).map(list).sum::<Cost>() + outputs(spec)
+}
+
+/// The tables of the permutation of results, if there is one: a use for each hop.
+fn outputs(spec: &JobSpec) -> Cost {
+    let bytes = |of: crate::ruffle2::uses::Use| vouched(spec.hops.into(), of.bytes() as u64);
+    spec.output_use(0).map_or(Cost::default(), bytes)
 }
 
 /// All hops.
@@ -146,8 +191,14 @@ fn votes() -> Cost {
 
 /// Rounds of [`hops`].
 pub fn hop_rounds(spec: &JobSpec) -> u32 {
-    1 + HOP_ROUNDS * spec.hops
+    // The last shuffle of a backward hop has exchanged roles, so the two overlap.
+    let overlap = u32::from(spec.is_backward(spec.hops - 1));
+    let outputs = if spec.shuffled { SHUFFLE_ROUNDS - overlap } else { 0 };
+    1 + HOP_ROUNDS * spec.hops + outputs
 }
+
+/// Rounds of one shuffle by itself.
+const SHUFFLE_ROUNDS: u32 = 3;
 
 /// Zero tests of so many values: products, their verification, opening.
 pub fn zero_tests(values: usize) -> Cost {
@@ -172,8 +223,56 @@ pub fn batch(products: usize, masked: &[usize]) -> Cost {
     both + opening(3) + masked.iter().map(|length| opening(*length)).sum()
 }
 
-/// Products of the bits of one mask: three pairs' bits, added modulo 2.
-const OF_A_MASK: usize = 2 * BITS;
+/// Rounds of a batch: products that follow each other, and their verification.
+fn batch_rounds(multiplied: u32, products: usize) -> u32 {
+    multiplied + verification_rounds(products)
+}
+
+/// As much opened to one reader: statements about seeds besides (`docs/spec/graph.md`, section 8).
+pub fn closing(elements: usize) -> Cost {
+    let seeds = Cost { table: 0, constant: broadcast(SealedSeeds::BYTES as u64) };
+    seeds + opening(elements)
+}
+
+/// Rounds of [`closing`].
+pub const CLOSING_ROUNDS: u32 = BROADCAST_ROUNDS + 1;
+
+/// Counts from a threshold on, of so many vertices, of which so many are shown.
+pub fn at_least(vertices: usize, threshold: usize, shown: usize) -> Cost {
+    batch(threshold * vertices, &[]) + opening(vertices) + opening(shown)
+}
+
+/// Rounds of [`at_least`].
+pub fn at_least_rounds(vertices: usize, threshold: usize) -> u32 {
+    batch_rounds(threshold as u32, threshold * vertices) + 2
+}
+
+/// The same to one reader, who gets two vectors.
+pub fn at_least_closed(vertices: usize, threshold: usize) -> Cost {
+    batch((threshold + 1) * vertices, &[]) + closing(2 * vertices)
+}
+
+/// The number of edges among so many coins, opened.
+pub fn total(coins: usize) -> Cost {
+    bits(coins) + opening(1)
+}
+
+/// Rounds of [`total`].
+pub fn total_rounds(coins: usize) -> u32 {
+    bits_rounds(coins) + 1
+}
+
+/// Values among decoys, opened; and the rounds.
+pub fn among_decoys(spec: &JobSpec) -> (Cost, u32) {
+    let (rows, bins) = (spec.shown() as usize + decoys(spec), spec.decoys.map_or(0, |d| d.bins));
+    let products = (bins as usize + 1) * rows;
+    (batch(products, &[]) + opening(rows), batch_rounds(bins + 1, products) + 1)
+}
+
+/// Products of a bit that nobody knows: three pairs' bits, added modulo 2.
+const OF_A_BIT: usize = 2;
+/// Products of the bits of one mask.
+const OF_A_MASK: usize = OF_A_BIT * BITS;
 /// Products of comparing a number with its mask in two parts: all bits but one of each are joined
 /// to others, with two products.
 const OF_A_COMPARISON: usize = 2 * (BITS - 2);
@@ -183,6 +282,37 @@ const OF_A_COMPARISON: usize = 2 * (BITS - 2);
 fn quotients(numbers: usize, products: usize) -> Cost {
     let division = numbers * (OF_A_COMPARISON + 2);
     batch(numbers * OF_A_MASK, &[]) + batch(products + division, &[numbers])
+}
+
+/// Rounds of a comparison with a mask, in two parts of which the longer one has so many bits.
+fn comparison_rounds(longer: usize) -> u32 {
+    longer.next_power_of_two().ilog2()
+}
+
+/// Rounds of a division by 2 to `shift` within a batch: an opening, comparisons, two products.
+fn division_rounds(shift: usize) -> u32 {
+    1 + comparison_rounds(shift.max(BITS - shift)) + 2
+}
+
+/// Rounds of [`quotients`] by 2^30 of products that follow each other.
+fn quotient_rounds(numbers: usize, multiplied: u32, products: usize) -> u32 {
+    let all = products + numbers * (OF_A_COMPARISON + 2);
+    bits_rounds(numbers * BITS) + batch_rounds(multiplied + division_rounds(POINT), all)
+}
+
+/// Rounds of [`ranking`].
+pub fn ranking_rounds(spec: &JobSpec) -> u32 {
+    let vertices = spec.vertices as usize;
+    let inverses = ranking_steps(spec) as u32 * quotient_rounds(vertices, 2, 2 * vertices);
+    let step = quotient_rounds(vertices, 1, vertices) + 1 + HOP_ROUNDS + quotient_rounds(1, 0, 0);
+    let scaled = quotient_rounds(vertices, 0, 0);
+    1 + HOP_ROUNDS + inverses + scaled + (spec.hops - 1) * step
+}
+
+/// Rounds of [`components`].
+pub fn components_rounds(spec: &JobSpec) -> u32 {
+    let bits = number_bits(spec.vertices);
+    HOP_ROUNDS * spec.hops + bits * (1 + zero_test_rounds(spec.vertices as usize))
 }
 
 /// Ranking, its hops included.
@@ -214,6 +344,23 @@ pub fn top(vertices: usize, bits: usize) -> Cost {
         + opening(2 * vertices)
 }
 
+/// Rounds of [`top`].
+pub fn top_rounds(vertices: usize, bits: usize) -> u32 {
+    let apart = 1 + comparison_rounds(BITS - BITS / 2) + 1 + bits as u32;
+    let of_a_bit = 1 + division_rounds(COUNTS) + 1;
+    let decided = |bits: usize| {
+        let products = bits * (3 * vertices + OF_A_COMPARISON + 2);
+        batch_rounds(of_a_bit * bits as u32, products)
+    };
+    let all: Vec<usize> = (0..bits).collect();
+    bits_rounds(vertices * BITS)
+        + batch_rounds(apart, vertices * (OF_A_COMPARISON + 1 + bits))
+        + bits_rounds(bits * BITS)
+        + all.chunks(DECIDED).map(|some| decided(some.len())).sum::<u32>()
+        + batch_rounds(1, vertices)
+        + 1
+}
+
 /// Rounds of [`zero_tests`]: the products, their verification, the opening of the results.
 pub fn zero_test_rounds(values: usize) -> u32 {
     1 + verification_rounds(values) + 1
@@ -221,7 +368,7 @@ pub fn zero_test_rounds(values: usize) -> u32 {
 
 /// Rounds of verifying so many products: commitments to coins and the first coin; two a level; the
 /// last level and its opening. Nothing where nothing is multiplied.
-fn verification_rounds(products: usize) -> u32 {
+pub fn verification_rounds(products: usize) -> u32 {
     if products == 0 { 0 } else { BROADCAST_ROUNDS + 1 + 2 * levels(products) as u32 + 3 }
 }
 

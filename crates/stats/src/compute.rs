@@ -15,6 +15,7 @@ use crate::answer::Answer;
 use crate::circuits::{fits, random_bits};
 use crate::committee::ExchangeKey;
 use crate::intake::{Intake, Taken};
+use crate::marks;
 use crate::opening::Evidence;
 use crate::question::Form;
 use crate::report::{Report, Scope};
@@ -141,6 +142,9 @@ pub enum Failed {
     /// One of two members has lied.
     #[error("{0} or {1} has lied: the run is void, and its reports are spent")]
     Dispute(PartyId, PartyId),
+    /// The journal's keeper lets nothing be opened: the computation was cancelled.
+    #[error("it was cancelled before anything was opened")]
+    Withheld,
     /// What was opened is not the question's, which is a defect.
     #[error("what was opened cannot be read")]
     Contradiction,
@@ -326,7 +330,8 @@ async fn answer(
     circuit: Circuit,
 ) -> Result<Answered, Failed> {
     let (question, parties, spec) = (plan.scope.question, plan.parties(), segment.spec());
-    let intake = Intake { plan, segment: &mut *segment, journal, cost: Cost::default() };
+    let intake =
+        Intake { plan, segment: &mut *segment, journal: &mut *journal, cost: Cost::default() };
     // Steps 7 to 13.
     let taken = match question.form {
         Form::Items { .. } => intake.sketches().await?,
@@ -340,7 +345,7 @@ async fn answer(
         cost = cost + cost::random(parties, random);
     }
     let circuit = if excluded.is_empty() { circuit } else { question.circuit(accepted) };
-    let opened = open(segment, &circuit, &inputs).await?;
+    let opened = open(segment, journal, &circuit, &inputs).await?;
     let answers = question.read(accepted, &opened).ok_or(Failed::Contradiction)?;
     let cost = cost
         + cost::base_transfers(parties)
@@ -354,10 +359,12 @@ async fn answer(
 
 async fn open(
     segment: &mut Segment,
+    journal: &mut (impl Journal + ?Sized),
     circuit: &Circuit,
     inputs: &Shares,
 ) -> Result<Vec<bool>, Failed> {
     let outputs = segment.evaluate(circuit, inputs).await?;
+    marks::open(journal)?;
     let opened = segment.reveal(&outputs).await?;
     Ok((0..opened.len()).map(|i| opened.get(i)).collect())
 }

@@ -40,6 +40,7 @@ pub use compute::{
     Answered, Excluded, Failed, Lie, Sealed, compute, security, segment_for, verdict,
 };
 pub use load::Load;
+pub use marks::opening_mark;
 pub use opening::{Evidence, Opening};
 pub use question::own::{OwnCircuit, Reads};
 pub use question::{

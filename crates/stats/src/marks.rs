@@ -62,6 +62,23 @@ pub(crate) fn show<'a>(
     if spent.is_empty() { Ok(()) } else { Err(Failed::Spent { reports: spent }) }
 }
 
+/// The name of the mark that is made before the answers are opened. Whoever keeps the journal and
+/// has put something else there keeps them from being opened.
+pub fn opening_mark() -> Digest {
+    Transcript::new("ostrakon/v1/stats/opening").finish()
+}
+
+/// Writes down that the answers are being opened.
+///
+/// # Errors
+/// [`Failed::Withheld`] if they may not be.
+pub(crate) fn open(journal: &mut (impl Journal + ?Sized)) -> Result<(), Failed> {
+    const BEGUN: &[u8] = b"begun";
+    let before = keep(journal, &[(opening_mark(), BEGUN.to_vec())])?;
+    let withheld = before.iter().flatten().any(|standing| standing != BEGUN);
+    if withheld { Err(Failed::Withheld) } else { Ok(()) }
+}
+
 fn keep(
     journal: &mut (impl Journal + ?Sized),
     entries: &[(Digest, Vec<u8>)],

@@ -96,6 +96,11 @@ impl AskedCommittee {
         self.0.order(&creator.key)
     }
 
+    /// The creator's word that nothing is to come out, for `POST …/cancellation`.
+    pub fn cancellation(&self, creator: &DeviceKey) -> String {
+        self.0.cancellation(&creator.key)
+    }
+
     /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing, spent,
     /// answers}`, of which the answers are null if too few had reported, and `spent`, of `{most,
     /// budget}` in thousandths of ε, if nobody counts.
@@ -222,6 +227,11 @@ impl AskedGraph {
     /// The creator's order to close, for `POST …/order`.
     pub fn order(&self, creator: &DeviceKey) -> String {
         self.0.order(&creator.key)
+    }
+
+    /// The creator's word that nothing is to come out, for `POST …/cancellation`.
+    pub fn cancellation(&self, creator: &DeviceKey) -> String {
+        self.0.cancellation(&creator.key)
     }
 
     /// Checks an archive (JSON), and returns what came out: JSON of `{contributors, out, missing,

@@ -139,6 +139,16 @@ pub(super) const GRAPHS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "what was cancelled is opened",
+        package: "ostrakon-graph",
+        test: "what_was_cancelled_is_not_opened",
+        edits: &[Edit {
+            file: "crates/graph/src/attempt/mod.rs",
+            from: "    opens(at.journal)?;",
+            to: "    let _ = opens(at.journal);",
+        }],
+    },
+    Tested {
         name: "other lists in another attempt",
         package: "ostrakon-graph",
         test: "nobody_sees_the_result_with_and_without_a_list",

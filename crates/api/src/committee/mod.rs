@@ -13,7 +13,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use ostrakon_committee::{Announced, PIECE_BYTES, Refused, Service, Uploaded, View};
-use ostrakon_computation::{Committee, ComputationId, Input, Order, SignedDraft, Statement};
+use ostrakon_computation::{
+    Cancellation, Committee, ComputationId, Input, Order, SignedDraft, Statement,
+};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::{Value, json};
 
@@ -48,6 +50,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, operating: Ope
         .layer(DefaultBodyLimit::max(DRAFT_BYTES))
         .route(one, get(view))
         .route(&format!("{one}/order"), post(order))
+        .route(&format!("{one}/cancellation"), post(cancel))
         .route(&format!("{one}/statements"), get(statements))
         .route(&format!("{one}/inputs"), post(submit))
         .route(&format!("{one}/uploads"), post(announce))
@@ -201,6 +204,18 @@ async fn order(
         return Err(Problem::new(StatusCode::BAD_REQUEST, "the order is for something else"));
     }
     service.close(&order).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn cancel(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+    Json(order): Json<Cancellation>,
+) -> Answer<StatusCode> {
+    if order.computation != id {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "the order is for something else"));
+    }
+    service.cancel(&order).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -66,6 +66,15 @@ pub enum Analysis {
     Pagerank(u32),
     /// How many edges lead to each vertex, or from it; opened to everybody.
     Degrees(Direction),
+    /// The vertices that most edges lead to, or from, and how many; opened to everybody.
+    Top {
+        /// Which edges count.
+        direction: Direction,
+        /// How many vertices.
+        count: u32,
+    },
+    /// How many edges there are; opened to everybody.
+    Edges,
     /// Katz centrality with attenuation one by this, scaled to integers; opened to everybody.
     Katz(u64),
 }
@@ -81,14 +90,14 @@ impl Analysis {
             }
             Analysis::Components(within) => Components { vertices, within: *within }.describe(),
             Analysis::Pagerank(damping) => PageRank { damping: *damping }.describe(),
-            Analysis::Degrees(_) => Degree.describe(),
+            Analysis::Degrees(_) | Analysis::Top { .. } | Analysis::Edges => Degree.describe(),
             Analysis::Katz(base) => Katz { base: *base }.describe(),
         }
     }
 
     fn direction(&self) -> Direction {
         match self {
-            Analysis::Degrees(direction) => *direction,
+            Analysis::Degrees(direction) | Analysis::Top { direction, .. } => *direction,
             Analysis::Pagerank(_) => Direction::BackwardOnce,
             _ => Direction::Forward,
         }
@@ -109,7 +118,7 @@ impl Analysis {
             Analysis::Components(within) => Components { vertices, within: *within }.hops(),
             // The first hop counts what ranks are divided by.
             Analysis::Pagerank(_) => asked.saturating_add(1),
-            Analysis::Degrees(_) => 1,
+            Analysis::Degrees(_) | Analysis::Top { .. } | Analysis::Edges => 1,
             _ => asked,
         }
     }
@@ -176,7 +185,8 @@ pub struct Phase {
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// A value for each vertex: a distance (none if it was not reached), a degree, a centrality.
+    /// A value for each vertex: a distance (none if it was not reached), a degree (none if it is not
+    /// shown), a centrality; or one value, if it is the number of edges.
     pub values: Vec<Option<u64>>,
     /// The phases in order.
     pub phases: Vec<Phase>,
@@ -411,6 +421,19 @@ pub fn serve() -> Result<()> {
                 })
             }
             Analysis::Degrees(_) => server.job(spec, Degree, summed),
+            Analysis::Top { count, .. } => {
+                let edges: u64 = spec.lists.iter().map(|list| u64::from(list.edges)).sum();
+                let bits = (u64::BITS - edges.leading_zeros()) as usize;
+                server.job(spec, Degree, async |linked, party, journal| {
+                    let mut computed = linked.compute(party, secret()?, journal).await?;
+                    let top = computed.top((count, bits), journal).await?;
+                    Ok(top.into_iter().map(|value| value.map(|value| value.value())).collect())
+                })
+            }
+            Analysis::Edges => server.job(spec, Degree, async |linked, party, journal| {
+                let mut computed = linked.compute(party, secret()?, journal).await?;
+                Ok(vec![Some(computed.total(0, journal).await?.value())])
+            }),
             Analysis::Katz(base) => server.job(spec, Katz { base }, summed),
         }?;
     }

@@ -1,25 +1,29 @@
 //! A committee as a client sees it: all members are asked, and what one says is not believed alone.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::future::join_all;
 use ostrakon_committee::{Announced, PIECE_BYTES, Phase, Progress, Uploaded, View};
 use ostrakon_computation::{
-    Archive, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft, Statement,
+    Archive, Cancellation, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft,
+    Statement,
 };
 use ostrakon_crypto::Digest;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::connection::{CallError, Connection, Pauses};
-use crate::failure;
+use crate::{failure, output};
 
 /// How long members that do not answer are asked again.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it is still looked for a result after a member has said that there will be none.
 const STOPPED: Duration = Duration::from_secs(3);
+/// How long it is looked whether all members that answer have ended what was cancelled.
+const ENDED: Duration = Duration::from_secs(15);
 /// Between two looks at a computation that is under way.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -36,6 +40,17 @@ pub struct Asked {
 #[derive(Deserialize)]
 struct Piece {
     bytes: u64,
+}
+
+/// What has become of what was cancelled.
+#[derive(Serialize)]
+pub struct Cancelled {
+    /// Members that have ended and erased it.
+    pub ended: Vec<String>,
+    /// Members that have not said so yet.
+    pub silent: Vec<String>,
+    /// Members that had begun to open what was asked for.
+    pub opened: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +155,8 @@ impl Asked {
         join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
     }
 
-    /// Hands in an input at all members, and checks their receipts (C4).
+    /// Hands in an input at all members, and checks their receipts (C4). `tell` hears of each member
+    /// how many bytes it has, piece by piece.
     ///
     /// # Errors
     /// If one refuses it, or does not answer, or gives no proper receipt.
@@ -148,14 +164,23 @@ impl Asked {
         &self,
         computation: &ComputationId,
         input: &Input,
+        tell: impl Fn(usize, u64),
     ) -> Result<Vec<Statement>> {
         let path = format!("computations/{}/inputs", computation.0.to_hex());
         let said = Said::Receipt { contributor: input.entry.contributor, body: input.entry.body };
         let receipts: Vec<Statement> = if input.body.len() <= PIECE_BYTES {
             let bytes = input.encode();
-            self.all(async |_, member| member.post_bytes(&path, None, bytes.clone()).await).await?
+            let whole = input.body.len() as u64;
+            self.all(async |number, member| {
+                let receipt = member.post_bytes(&path, None, bytes.clone()).await;
+                receipt.inspect(|_| tell(number, whole))
+            })
+            .await?
         } else {
-            self.all(async |_, member| in_pieces(member, computation, input).await).await?
+            let one = async |number, member: &Connection| {
+                in_pieces(member, computation, input, |held| tell(number, held)).await
+            };
+            self.all(one).await?
         };
         for (receipt, member) in receipts.iter().zip(&self.committee.members) {
             let proper = receipt.computation == *computation && receipt.said == said;
@@ -193,6 +218,51 @@ impl Asked {
         Err(refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call))
     }
 
+    /// Gives the creator's cancellation to all members; one that takes it passes it on. Looks for a
+    /// while until all that answer have ended the computation.
+    ///
+    /// # Errors
+    /// If no member takes it.
+    pub async fn cancel(&self, order: &Cancellation) -> Result<Cancelled> {
+        let path = format!("computations/{}/cancellation", order.computation.0.to_hex());
+        let told = self.members.iter().map(|member| member.post_silently(&path, order));
+        let answers = join_all(told).await;
+        if answers.iter().all(Result::is_err) {
+            let mut refusals: Vec<CallError> =
+                answers.into_iter().filter_map(Result::err).collect();
+            // Who says no says more than who does not answer.
+            refusals.sort_by_key(CallError::passes);
+            let first = refusals.into_iter().next();
+            return Err(
+                first.map_or_else(|| anyhow!("the committee has no members"), failure::call)
+            );
+        }
+        let deadline = Instant::now() + ENDED;
+        loop {
+            let views = self.views(&order.computation).await;
+            let answered = views.iter().flatten().count();
+            let ends = views.iter().map(|view| match view.as_ref().map(|view| &view.phase) {
+                Ok(Phase::Cancelled { opened }) => Some(opened.clone()),
+                _ => None,
+            });
+            let ends: Vec<Option<Vec<usize>>> = ends.collect();
+            let all = ends.iter().flatten().count() == answered;
+            if (all && answered > 0) || Instant::now() > deadline {
+                let name = |member: usize| self.committee.members[member].name.clone();
+                let (ended, silent): (Vec<usize>, Vec<usize>) =
+                    (0..self.members.len()).partition(|member| ends[*member].is_some());
+                let opened: BTreeSet<usize> = ends.into_iter().flatten().flatten().collect();
+                let known = opened.into_iter().filter(|member| *member < self.members.len());
+                return Ok(Cancelled {
+                    ended: ended.into_iter().map(name).collect(),
+                    silent: silent.into_iter().map(name).collect(),
+                    opened: known.map(name).collect(),
+                });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
     /// The result with everything that proves it, checked. Waits as long as the computation is
     /// under way; `tell` hears how far it is.
     ///
@@ -220,7 +290,7 @@ impl Asked {
             {
                 return Ok(published);
             }
-            if let Some(why) = views.iter().find_map(reason) {
+            if let Some(why) = views.iter().find_map(cancelled).or(views.iter().find_map(reason)) {
                 let since = *stopped_since.get_or_insert_with(Instant::now);
                 ensure!(since.elapsed() < STOPPED, "there will be no result: {why}");
             }
@@ -257,6 +327,7 @@ async fn in_pieces(
     member: &Connection,
     computation: &ComputationId,
     input: &Input,
+    tell: impl Fn(u64),
 ) -> Result<Statement, CallError> {
     let path = format!("computations/{}/uploads", computation.0.to_hex());
     let announced = Announced { entry: input.entry, bytes: input.body.len() as u64 };
@@ -278,6 +349,7 @@ async fn in_pieces(
                 return Err(CallError::Unknown { origin, cause: cause.to_owned() });
             }
             held = next;
+            tell(held);
             if held == announced.bytes {
                 break;
             }
@@ -285,6 +357,18 @@ async fn in_pieces(
     }
     let (origin, cause) = (member.origin().to_owned(), "no receipt for what it holds".to_owned());
     Err(CallError::Unknown { origin, cause })
+}
+
+/// That a computation was cancelled, if it was, and who had begun to open it.
+fn cancelled(view: &View) -> Option<String> {
+    let Phase::Cancelled { opened } = &view.phase else { return None };
+    let names = opened.iter().filter_map(|member| Some(view.members.get(*member)?.name.as_str()));
+    let names: Vec<&str> = names.collect();
+    let told = "who asked has cancelled it, and what was handed in is erased";
+    Some(match &names[..] {
+        [] => told.to_owned(),
+        names => format!("{told}; but {} had begun to open the result", names.join(" and ")),
+    })
 }
 
 /// Why a computation has stopped, and who says so: who was the first to say it does not repeat
@@ -299,8 +383,8 @@ fn reason(view: &View) -> Option<String> {
 
 /// What servers do on graphs, in words.
 fn stage(progress: &Progress) -> String {
-    let Progress { stage, done, of } = progress;
-    match stage.as_str() {
+    let Progress { stage, done, of, sent } = progress;
+    let what = match stage.as_str() {
         "preparing" => {
             format!("the servers prepare secret shuffles: {done} of {of} parts are ready")
         }
@@ -308,7 +392,8 @@ fn stage(progress: &Progress) -> String {
         "hop" => format!("hop {} of {of}", done + 1),
         "verifying" => "the servers verify what they have computed".to_owned(),
         _ => "the servers open what was asked for, and nothing else".to_owned(),
-    }
+    };
+    format!("{what} ({} sent so far by one of them)", output::size(*sent))
 }
 
 /// How far a computation is, in words.
@@ -326,6 +411,7 @@ pub fn words(view: &View) -> String {
         },
         Phase::Done => "the result is there".to_owned(),
         Phase::TooFew { missing } => format!("{missing} answers were missing"),
+        Phase::Cancelled { .. } => cancelled(view).unwrap_or_default(),
         Phase::Stopped { why } => format!("stopped: {why}"),
     }
 }

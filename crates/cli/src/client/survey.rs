@@ -45,7 +45,7 @@ impl Survey {
     /// If it was not asked here.
     pub fn creator_of(link: &Link) -> Result<SigningKey> {
         let creator = Self::secret_of(&link.computation)?.context(
-            "only who asked may close, on the device and in the account where it was asked",
+            "only who asked may close or cancel, on the device and in the account where it was asked",
         )?;
         Ok(creator.key())
     }

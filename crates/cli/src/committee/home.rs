@@ -59,6 +59,12 @@ pub struct Settings {
     /// alone are. 0 keeps everything for ever.
     #[serde(default = "keep_days")]
     pub keep_days: u32,
+    /// How many questions that have not come to an end are taken at a time.
+    #[serde(default = "open_questions")]
+    pub open_questions: usize,
+    /// How many of them may be one creator's.
+    #[serde(default = "open_of_one_creator")]
+    pub open_of_one_creator: usize,
     /// HTTPS without a proxy; files are looked for beside this one. Plain HTTP if it is left out.
     #[serde(default, skip_serializing_if = "Https::is_default")]
     pub https: Https,
@@ -66,6 +72,14 @@ pub struct Settings {
 
 fn keep_days() -> u32 {
     90
+}
+
+fn open_questions() -> usize {
+    1000
+}
+
+fn open_of_one_creator() -> usize {
+    100
 }
 
 fn fewest_reports() -> u32 {
@@ -87,6 +101,8 @@ impl Settings {
             fewest_reports,
             circuits_of_all,
             keep_days,
+            open_questions: open_questions(),
+            open_of_one_creator: open_of_one_creator(),
         }
     }
 

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_api::{Listener, Operating};
-use ostrakon_committee::{Config, Jobs, Peers, Service, Statistics, Store, Unreached};
-use ostrakon_computation::{Committee, ComputationId, Order, Statement};
+use ostrakon_committee::{Config, Jobs, Open, Peers, Service, Statistics, Store, Unreached};
+use ostrakon_computation::{Cancellation, Committee, ComputationId, Order, Statement};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_node::config::Limits;
@@ -61,6 +61,10 @@ pub async fn run(options: Options) -> Result<()> {
         clock: edge::unix_time,
         entropy: edge::fill,
         pause: PAUSE,
+        open: Open {
+            of_one: home.settings.open_of_one_creator,
+            in_all: home.settings.open_questions,
+        },
         at_a_time: AT_A_TIME,
         budget: home.settings.budget()?,
         keep: (home.settings.keep_days > 0).then(|| DAY * home.settings.keep_days),
@@ -153,6 +157,11 @@ impl Peers for Others {
 
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
         let path = format!("computations/{}/order", order.computation.0.to_hex());
+        async move { self.0[member].post_silently(&path, &order).await.map_err(unreached) }.boxed()
+    }
+
+    fn cancel(&self, member: usize, order: Cancellation) -> BoxFuture<'_, Result<(), Unreached>> {
+        let path = format!("computations/{}/cancellation", order.computation.0.to_hex());
         async move { self.0[member].post_silently(&path, &order).await.map_err(unreached) }.boxed()
     }
 }

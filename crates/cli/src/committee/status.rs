@@ -57,6 +57,7 @@ fn words(one: &Overview) -> String {
         }
         Phase::Done => "done".to_owned(),
         Phase::TooFew { missing } => format!("{missing} were missing"),
+        Phase::Cancelled { .. } => "cancelled, and erased".to_owned(),
         Phase::Stopped { why } => format!("stopped: {why}"),
     };
     let id = &id.0.to_hex()[..12];

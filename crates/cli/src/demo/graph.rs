@@ -22,6 +22,9 @@ pub struct Options {
     /// or spaces.
     #[arg(long, value_name = "FILE", required = true)]
     edges: Vec<PathBuf>,
+    /// Deals the edges of one file out to so many owners.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    owners: Option<u32>,
     /// What is computed.
     #[arg(long, value_enum, default_value_t = ProgramArg::Distances)]
     program: ProgramArg,
@@ -44,7 +47,11 @@ pub struct Options {
     /// Katz centrality: by how much an edge further counts less.
     #[arg(long, default_value_t = 10)]
     attenuation: u64,
-    /// How many vertices are shown.
+    /// What the servers show: `vertices` (each vertex's value), or `top:N` (the N vertices with the
+    /// highest degrees, and of the others nothing)
+    #[arg(long, default_value = "vertices", value_parser = shown)]
+    show: Show,
+    /// How many vertices are printed.
     #[arg(long, default_value_t = 10)]
     top: usize,
     /// Prints one JSON object with all values.
@@ -52,10 +59,26 @@ pub struct Options {
     json: bool,
 }
 
+/// What the servers open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    Vertices,
+    Top(u32),
+}
+
+fn shown(text: &str) -> Result<Show, String> {
+    match (text, text.strip_prefix("top:").map(str::parse)) {
+        ("vertices", _) => Ok(Show::Vertices),
+        (_, Some(Ok(count @ 1..))) => Ok(Show::Top(count)),
+        _ => Err("vertices, or top:N, as top:10".into()),
+    }
+}
+
 /// [`Analysis`] on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ProgramArg {
     /// How many edges each vertex is away: breadth-first search.
+    #[value(alias = "bfs")]
     Distances,
     /// Which vertices are within so many hops.
     Reach,
@@ -63,6 +86,8 @@ enum ProgramArg {
     Shortest,
     /// Which vertices hang together; edges lead in both directions.
     Components,
+    /// How many edges there are.
+    Edges,
     /// How many edges lead to each vertex; with weights, its strength.
     InDegrees,
     /// How many edges lead from each vertex.
@@ -78,6 +103,8 @@ struct Summary<'a> {
     owners: usize,
     vertices: usize,
     edges: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
     values: BTreeMap<&'a str, Option<u64>>,
     phases: &'a [Phase],
 }
@@ -91,14 +118,17 @@ pub fn run(options: &Options) -> Result<()> {
     let (names, numbered) = names_of(options, &texts)?;
     let mut lists = Vec::new();
     for (path, text) in options.edges.iter().zip(&texts) {
-        let mut edges =
+        let edges =
             names.edges(text, third(options)).with_context(|| path.display().to_string())?;
         ensure!(!edges.is_empty(), "{} has no edges", path.display());
+        lists.push(edges);
+    }
+    lists = dealt(lists, options.owners)?;
+    for edges in &mut lists {
         if options.program == ProgramArg::Components {
             let vertices = u32::try_from(numbered.len())?;
             edges.extend(edges.clone().into_iter().map(|edge| edge.back(vertices)));
         }
-        lists.push(edges);
     }
     let analysis = analysis(options, &names)?;
     let spinner = output::spinner("three servers meet");
@@ -113,11 +143,23 @@ pub fn run(options: &Options) -> Result<()> {
             owners: lists.len(),
             vertices: numbered.len(),
             edges: lists.iter().map(Vec::len).sum(),
-            values: values.collect(),
+            total: (options.program == ProgramArg::Edges).then_some(outcome.values[0]).flatten(),
+            values: values.filter(|_| options.program != ProgramArg::Edges).collect(),
             phases: &outcome.phases,
         });
     }
     print(options, &numbered, &lists, &outcome)
+}
+
+/// The edges of one file, dealt out to so many owners in turn.
+fn dealt(mut lists: Vec<Vec<Edge>>, owners: Option<u32>) -> Result<Vec<Vec<Edge>>> {
+    let Some(owners) = owners else { return Ok(lists) };
+    ensure!(lists.len() == 1, "--owners deals out the edges of one file: give --edges once");
+    let (edges, owners) = (lists.remove(0), owners as usize);
+    ensure!(edges.len() >= owners, "there are fewer edges than --owners {owners}");
+    let mut dealt = vec![Vec::new(); owners];
+    edges.into_iter().enumerate().for_each(|(i, edge)| dealt[i % owners].push(edge));
+    Ok(dealt)
 }
 
 fn text(path: &Path) -> Result<String> {
@@ -160,12 +202,23 @@ fn analysis(options: &Options, names: &Names) -> Result<Analysis> {
     };
     let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
     let from: Vec<u32> = from.into_iter().collect();
+    let direction = match options.program {
+        ProgramArg::InDegrees => Some(Direction::Forward),
+        ProgramArg::OutDegrees => Some(Direction::Backward),
+        _ => None,
+    };
+    if let Show::Top(count) = options.show {
+        let direction = direction.context("--show top:N is for in-degrees and out-degrees")?;
+        ensure!(count as usize <= names.len(), "--show top:{count}: there are fewer vertices");
+        return Ok(Analysis::Top { direction, count });
+    }
     Ok(match options.program {
         ProgramArg::Distances => Analysis::Distances(from),
         ProgramArg::Reach => Analysis::Reach(from),
         ProgramArg::Shortest => Analysis::Shortest { from, longest: options.longest },
         ProgramArg::Components => Analysis::Components(options.hops),
         ProgramArg::Pagerank => Analysis::Pagerank(options.damping),
+        ProgramArg::Edges => Analysis::Edges,
         ProgramArg::InDegrees => Analysis::Degrees(Direction::Forward),
         ProgramArg::OutDegrees => Analysis::Degrees(Direction::Backward),
         ProgramArg::Katz => {
@@ -183,13 +236,16 @@ fn print(
 ) -> Result<()> {
     if options.program.begins() {
         distances(options, &outcome.values)?;
+    } else if options.program == ProgramArg::Edges {
+        output::line(&format!("{} edges", outcome.values[0].unwrap_or(0)))?;
     } else if options.program == ProgramArg::Components {
         let groups = Values::Vertices(outcome.values.clone()).components();
         for (smallest, size) in groups.into_iter().take(options.top) {
             output::line(&format!("{size:>8}  with {}", names[smallest]))?;
         }
     } else {
-        let mut order: Vec<usize> = (0..names.len()).collect();
+        let mut order: Vec<usize> =
+            (0..names.len()).filter(|vertex| outcome.values[*vertex].is_some()).collect();
         order.sort_by_key(|vertex| std::cmp::Reverse(outcome.values[*vertex]));
         for vertex in order.into_iter().take(options.top) {
             let value = outcome.values[vertex].unwrap_or(0);

@@ -1,5 +1,6 @@
 //! `ostrakon graph contribute`.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -84,15 +85,20 @@ pub async fn run(options: Options) -> Result<()> {
         }
     };
     let bytes = input.body.len();
-    let spinner =
-        output::spinner(format!("sending {} kB to each of {servers} servers", bytes / 1000));
-    let receipts = asked.hand_in(&link.computation, &input).await.with_context(|| {
+    let text = format!("sending {} to each of {servers} servers, kB:", output::size(bytes as u64));
+    let bar = output::bar(servers * bytes / 1000, text);
+    let held = RefCell::new(vec![0; servers]);
+    let tell = |member: usize, bytes: u64| {
+        held.borrow_mut()[member] = bytes;
+        bar.set_position(held.borrow().iter().sum::<u64>() / 1000);
+    };
+    let receipts = asked.hand_in(&link.computation, &input, tell).await.with_context(|| {
         format!(
             "the contribution is kept in {}; the same command hands it in again",
             path.display()
         )
     })?;
-    spinner.finish_and_clear();
+    bar.finish_and_clear();
     survey::keep_input(&path, &input, receipts)?;
     if json {
         let kept = path.display().to_string();

@@ -8,6 +8,8 @@ mod result;
 
 use anyhow::Result;
 
+use crate::client::cancelling;
+
 /// What can be done with graphs.
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -17,6 +19,8 @@ pub enum Command {
     Contribute(contribute::Options),
     /// Takes no more contributions, has the result computed, waits for it and prints it.
     Run(result::RunOptions),
+    /// Has nothing computed, and everything erased that was handed in.
+    Cancel(cancelling::Options),
     /// Waits for the result, checks it and prints it.
     Result(result::Options),
     /// Checks a result that was kept, offline.
@@ -32,6 +36,7 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Create(options) => create::run(*options).await,
         Command::Contribute(options) => contribute::run(options).await,
         Command::Run(options) => result::run_now(options).await,
+        Command::Cancel(options) => cancelling::run(options).await,
         Command::Result(options) => result::run(options).await,
         Command::Verify(options) => result::verify(&options),
     }

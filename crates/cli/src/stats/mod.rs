@@ -10,6 +10,8 @@ pub mod terms;
 
 use anyhow::Result;
 
+use crate::client::cancelling;
+
 pub use create::digest;
 
 /// What can be done with statistics.
@@ -24,6 +26,8 @@ pub enum Command {
     Report(report::Options),
     /// Takes no more reports, and has the statistics computed.
     Close(close::Options),
+    /// Has nothing computed, and everything erased that was reported.
+    Cancel(cancelling::Options),
     /// Waits for the result, checks it and prints it.
     Result(result::Options),
     /// Checks a result that was kept, offline.
@@ -40,6 +44,7 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Key(options) => key::run(&options),
         Command::Report(options) => report::run(options).await,
         Command::Close(options) => close::run(options).await,
+        Command::Cancel(options) => cancelling::run(options).await,
         Command::Result(options) => result::run(options).await,
         Command::Verify(options) => result::verify(&options),
     }

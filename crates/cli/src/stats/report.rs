@@ -82,9 +82,10 @@ pub async fn run(options: Options) -> Result<()> {
             survey::keep_first(&path, input, servers)?
         }
     };
-    let receipts = asked.hand_in(&link.computation, &input).await.with_context(|| {
-        format!("the report is kept in {}; the same command hands it in again", path.display())
-    })?;
+    let receipts =
+        asked.hand_in(&link.computation, &input, |_, _| ()).await.with_context(|| {
+            format!("the report is kept in {}; the same command hands it in again", path.display())
+        })?;
     survey::keep_input(&path, &input, receipts)?;
     if json {
         return output::json(&Reported { servers, kept: path.display().to_string() });

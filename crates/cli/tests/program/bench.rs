@@ -111,6 +111,30 @@ fn a_visit_to_a_decision_is_measured_beside_its_limit_and_its_sizes() {
     assert_eq!(sizes("history_bytes")[2], (2..=100).sum::<u64>() * 64 + 99 * 352);
 }
 
+#[test]
+fn distances_in_a_graph_are_measured_phase_by_phase_in_both_ways() {
+    let size = ["--vertices", "40", "--edges", "60", "--hops", "2", "--processors", "25"];
+    let phases = measure(&[&["graph"], &size[..]].concat());
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    let four = ["before input", "owners", "after structure", "query"];
+    assert_eq!(names, [four, four].concat());
+    for (place, phase) in phases.iter().enumerate() {
+        let of_servers = phase["phase"] != "owners";
+        assert!(phase["seconds"].as_f64().unwrap() > 0.0);
+        assert_eq!(phase["rows"], 100);
+        assert_eq!(phase["rounds"], phase["formula_rounds"], "{phase}");
+        assert_eq!(phase["processors"].as_u64(), (place >= 4).then_some(25));
+        assert_eq!(bytes(phase).len(), if of_servers { 3 } else { 0 });
+        let sent = bytes(phase).iter().sum::<u64>();
+        let (tables, rest) =
+            (phase["table_bytes"].as_u64().unwrap(), phase["formula_rest"].as_u64().unwrap());
+        assert!((tables..=tables + rest).contains(&sent), "{phase}");
+        // Scatter and gather have no limit beside them.
+        let limited = phase["limit_seconds"].as_f64().unwrap() > 0.0;
+        assert_eq!(limited, of_servers && !(place >= 4 && phase["phase"] == "query"), "{phase}");
+    }
+}
+
 fn intake(more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
     command

@@ -7,7 +7,7 @@ use futures::channel::oneshot;
 use futures::future::{Abortable, Either, Pending, abortable, pending, select};
 use ostrakon_computation::{Conclusion, GENERATIONS, Input, Parameters, Said, Told};
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::SessionId;
+use ostrakon_party::{Instance, SessionId};
 
 use super::tape::{Begun, unwritten};
 use super::{Course, Trouble};
@@ -15,6 +15,7 @@ use crate::job::{Ended, Run};
 use crate::marks::Marks;
 use crate::service::Inner;
 use crate::store::StoreError;
+use crate::view::Progress;
 
 /// How many of the shortest pauses pass between an attempt that failed and the next one.
 const BEFORE_ANOTHER: u32 = 10;
@@ -57,6 +58,7 @@ impl Course {
         state.progress = None;
         drop(state);
         inner.runtime.spawn(async move {
+            let _computing = course.computing.read().await;
             let ended = Arc::clone(&course).compute(&running, session, number, waiting).await;
             course.ended(&running, seal, &vector, ended).await;
         });
@@ -157,7 +159,10 @@ impl Course {
             let inputs =
                 loading.unwrap_or_else(|stopped| Err(Ended::Later(stopped.to_string())))?;
             let (about, course) = (self.about(inner), Arc::clone(self));
-            let progress = Arc::new(move |progress| course.state().progress = Some(progress));
+            let progress = Arc::new(move |stage: &str, done, of| {
+                let progress = Progress { stage: stage.to_owned(), done, of, sent: 0 };
+                course.state().progress = Some(progress);
+            });
             let run = Run { about, party, number, inputs, marks, randomness, progress };
             self.job.compute(run).await
         };
@@ -185,6 +190,8 @@ impl Course {
         vector: &[u32],
         ended: Option<Result<Vec<u8>, Ended>>,
     ) {
+        // What has been cancelled has come to its end.
+        let ended = ended.filter(|_| self.cancellation().is_none());
         let written = match ended {
             None => Ok(()),
             Some(Ok(result)) => {
@@ -230,7 +237,7 @@ impl Course {
                 Err(why) => self.say(inner, Said::stopped(why)).await,
             };
             match written {
-                Err(error) if left > 0 && !self.state().buried => {
+                Err(error) if left > 0 && !self.state().buried && self.cancellation().is_none() => {
                     tracing::error!(%error, "trying to write it again")
                 }
                 written => return written,
@@ -283,9 +290,25 @@ impl Course {
         self.forget(inner, number);
     }
 
-    fn forget(&self, inner: &Inner, number: u64) {
+    /// What is sent and kept under an attempt.
+    fn instances(&self, inner: &Inner, number: u64) -> Vec<Instance> {
         let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
-        for instance in self.job.instances(self.about(inner), inputs, number) {
+        self.job.instances(self.about(inner), inputs, number)
+    }
+
+    /// Bytes that this member has sent in the attempt that is under way.
+    pub(super) fn sent(&self, inner: &Inner) -> u64 {
+        let (under_way, seal) = {
+            let state = self.state();
+            (state.attempt.as_ref().map(|of| of.0.clone()), state.told[inner.number].seal())
+        };
+        let (Some(vector), Some(seal)) = (under_way, seal) else { return 0 };
+        let instances = self.instances(inner, self.session_of(&seal, &vector).1);
+        instances.into_iter().map(|instance| inner.config.party.meter.bytes_sent(instance)).sum()
+    }
+
+    fn forget(&self, inner: &Inner, number: u64) {
+        for instance in self.instances(inner, number) {
             inner.config.party.retire(instance);
             inner.config.party.meter.forget(instance);
         }

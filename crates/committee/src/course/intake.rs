@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ostrakon_computation::{Contributors, Entry, Input, Order, Said, Spent, Statement};
 use ostrakon_crypto::VerifyingKey;
 
+use super::cancelling::CANCELLED;
 use super::sealing::contributors;
 use super::{Course, Trouble};
 use crate::job::Price;
@@ -68,6 +69,9 @@ impl Course {
             ));
         }
         let inner = self.inner()?;
+        if self.cancellation().is_some() {
+            return Err(Refused::Conflict(CANCELLED.into()));
+        }
         let state = self.state();
         let held = state.entries.iter().any(|entry| entry.contributor == *contributor);
         if state.told[inner.number].holdings.is_some() && !held {
@@ -80,6 +84,9 @@ impl Course {
     async fn admit(&self, inner: &Inner, input: Input) -> Result<(), Refused> {
         let entry = input.entry;
         let turn = self.intake.lock().await;
+        if self.cancellation().is_some() {
+            return Err(Refused::Conflict(CANCELLED.into()));
+        }
         if self.holds(&entry)? {
             return Ok(());
         }
@@ -162,6 +169,9 @@ impl Course {
         let inner = self.inner()?;
         if !order.verifies(&self.draft.draft) {
             return Err(Refused::Forbidden("only who made the question may close it".into()));
+        }
+        if self.cancellation().is_some() {
+            return Err(Refused::Conflict(CANCELLED.into()));
         }
         let known = {
             let state = self.state();

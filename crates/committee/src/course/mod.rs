@@ -1,6 +1,7 @@
 //! A computation on its way, at one member (C4 to C10).
 
 mod attempts;
+mod cancelling;
 mod intake;
 mod sealing;
 mod showing;
@@ -18,7 +19,7 @@ use ostrakon_computation::{
     Statement, Told,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
-use tokio::sync::{Mutex as Turn, Notify};
+use tokio::sync::{Mutex as Turn, Notify, RwLock};
 
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
@@ -52,6 +53,10 @@ pub(crate) struct Course {
     uploading: Turn<()>,
     /// Held by whoever says something, from its being new to its being on disk and shown.
     saying: Turn<()>,
+    /// Held by each attempt, from its beginning to what it came to being on disk.
+    computing: RwLock<()>,
+    /// Held by who sees the computation through.
+    running: Turn<()>,
     news: Notify,
 }
 
@@ -80,6 +85,8 @@ struct State {
     withdrawn: bool,
     /// Everything of it is being deleted.
     buried: bool,
+    /// What was handed in is erased, since it was cancelled.
+    erased: bool,
     /// The attempt of the generation that was said last has come to nothing: another is due.
     another: bool,
 }
@@ -159,6 +166,8 @@ impl Course {
             intake: Turn::default(),
             uploading: Turn::default(),
             saying: Turn::default(),
+            computing: RwLock::default(),
+            running: Turn::default(),
             news: Notify::new(),
         })
     }
@@ -178,6 +187,7 @@ impl Course {
 
     /// Sees the computation through. Ends when it is over, or the member stops.
     pub async fn run(self: Arc<Self>) {
+        let _running = self.running.lock().await;
         let mut pause = Duration::ZERO;
         loop {
             let Some(inner) = self.inner.upgrade() else { return };
@@ -218,9 +228,16 @@ impl Course {
         if self.is_over() || self.state().buried {
             return Ok(Next::Over);
         }
+        if let Some(order) = self.cancellation() {
+            return self.end_cancelled(inner, order).await;
+        }
         if self.state().told[inner.number].stopped.is_some() {
-            // The others are to hear why, from where everybody reads it; nothing else happens.
-            return Ok(Next::Over);
+            // The others are to hear why, from where everybody reads it; nothing else happens, but
+            // that it may be cancelled.
+            if let Err(Trouble::Store(error)) = self.hear(inner).await {
+                return Err(error.into());
+            }
+            return Ok(if self.cancellation().is_some() { Next::Wait } else { Next::Over });
         }
         self.say_what_came_out(inner).await?;
         self.close_if_due(inner).await?;
@@ -228,6 +245,10 @@ impl Course {
             return Ok(Next::Wait);
         }
         self.listen(inner).await?;
+        if self.cancellation().is_some() {
+            self.news.notify_one();
+            return Ok(Next::Wait);
+        }
         let sealed = {
             let state = self.state();
             state.seal.is_some() && state.told[inner.number].sealed.is_some()
@@ -343,6 +364,19 @@ impl Course {
     /// From when on it counts how long it is kept, in seconds since 1970.
     pub fn over(&self) -> Option<u64> {
         self.state().over
+    }
+
+    /// Who asks.
+    pub fn creator(&self) -> &VerifyingKey {
+        &self.draft.draft.creator
+    }
+
+    /// Whether this member still waits for something of it, or computes.
+    pub fn is_open(&self) -> bool {
+        let Some(inner) = self.inner.upgrade() else { return false };
+        let state = self.state();
+        let own = &state.told[inner.number];
+        !state.buried && own.outcome.is_none() && own.stopped.is_none()
     }
 
     fn is_over(&self) -> bool {

@@ -33,8 +33,8 @@ pub(super) fn contributors<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> 
 }
 
 impl Course {
-    /// Reads the others' statements, and passes the creator's order on to who has not closed.
-    pub(super) async fn listen(&self, inner: &Inner) -> Result<(), Trouble> {
+    /// Reads the others' statements.
+    pub(super) async fn hear(&self, inner: &Inner) -> Result<(), Trouble> {
         let peers = &inner.config.peers;
         let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
         let limit = statement_bytes(match &self.draft.draft.contributors {
@@ -46,7 +46,12 @@ impl Course {
         let mut news = Vec::new();
         for (member, answer) in join_all(asked).await {
             let key = &inner.config.committee.members[member].key;
-            let of_this = |s: &Statement| s.computation == self.id && s.verifies(key);
+            let creators = |s: &Statement| match &s.said {
+                Said::Cancelled { order, .. } => order.verifies(&self.draft.draft),
+                _ => true,
+            };
+            let of_this =
+                |s: &Statement| s.computation == self.id && s.verifies(key) && creators(s);
             let known = |s: &Statement| self.state().told[member].statements().any(|k| k == s);
             match answer {
                 Ok(statements) => news.extend(
@@ -61,6 +66,16 @@ impl Course {
         for (member, statement) in news {
             self.take(inner, member, statement).await?;
         }
+        Ok(())
+    }
+
+    /// Reads the others' statements, and passes the creator's order on to who has not closed.
+    pub(super) async fn listen(&self, inner: &Inner) -> Result<(), Trouble> {
+        self.hear(inner).await?;
+        if self.cancellation().is_some() {
+            return Ok(());
+        }
+        let peers = &inner.config.peers;
         let order = self.state().order;
         let waits = |m: &usize| *m != inner.number && self.state().told[*m].holdings.is_none();
         let slow: Vec<usize> = (0..inner.config.committee.members.len()).filter(waits).collect();
@@ -217,7 +232,7 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_computation::{ComputationId, Spent};
+    use ostrakon_computation::{Cancellation, ComputationId, Spent};
     use ostrakon_crypto::SigningKey;
 
     use super::*;
@@ -230,12 +245,12 @@ mod tests {
         let told = |entries: usize| {
             let entry = Input::sign(&id, vec![1], &key).entry;
             let spent = Some(Spent { most: u64::MAX, budget: Some(u64::MAX) });
-            let (seal, result, generation) = (id.0, id.0, u32::MAX);
+            let (seal, generation) = (id.0, u32::MAX);
             let all = [
                 Said::Holdings(vec![entry; entries]),
                 Said::Sealed { seal, spent },
                 Said::Ready { seal, generation },
-                Said::Outcome { seal, result },
+                Said::Cancelled { order: Cancellation::sign(id, &key), opened: false },
                 // Every character of it is escaped.
                 Said::stopped(&"\"".repeat(1000)),
             ];

@@ -3,7 +3,7 @@
 use ostrakon_computation::{Archive, Conclusion, SealedBy, Statement, Told};
 
 use super::{Course, is_signed_by_all};
-use crate::view::{MemberView, Phase, View};
+use crate::view::{MemberView, Phase, Progress, View};
 
 impl Course {
     /// Own statements.
@@ -30,15 +30,16 @@ impl Course {
 
     /// What there is to see.
     pub fn view(&self) -> View {
-        let state = self.state();
         let inner = self.inner.upgrade();
+        let sent = inner.as_ref().map_or(0, |inner| self.sent(inner));
+        let state = self.state();
         let names = inner.iter().flat_map(|inner| &inner.config.committee.members);
         let members = names.zip(&state.told).map(|(card, told)| MemberView {
             name: card.name.clone(),
             closed: told.holdings.is_some(),
             sealed: told.sealed.is_some(),
             generation: told.generation().map_or(0, |(_, generation)| generation),
-            signed: told.outcome.is_some(),
+            signed: told.result().is_some(),
             stopped: told.why().map(str::to_owned),
         });
         let inputs = state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len());
@@ -47,6 +48,7 @@ impl Course {
             inner.as_ref().map_or(0, |inner| inner.number),
         );
         let progress = state.progress.clone().filter(|_| phase == Phase::Computing);
+        let progress = progress.map(|progress| Progress { sent, ..progress });
         View {
             id: self.id,
             draft: self.draft.clone(),
@@ -66,6 +68,11 @@ pub(crate) fn phase(
     (told, conclusion, under_way): (&[Told], Option<&Conclusion>, bool),
     own: usize,
 ) -> Phase {
+    if told.iter().any(|told| told.cancelled().is_some()) {
+        let opened = |told: &Told| told.cancelled().map_or(told.result().is_some(), |(_, by)| by);
+        let opened = told.iter().enumerate().filter(|(_, told)| opened(told));
+        return Phase::Cancelled { opened: opened.map(|(member, _)| member).collect() };
+    }
     if let Some(why) = told.get(own).and_then(Told::why) {
         return Phase::Stopped { why: why.to_owned() };
     }

@@ -10,6 +10,7 @@ use ostrakon_crypto::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
+use super::cancelling::CANCELLED;
 use super::intake::CLOSED;
 use crate::service::{Inner, Refused};
 use crate::store::Begun;
@@ -58,6 +59,9 @@ impl Course {
             return Err(Refused::Unsound("this is longer than what is asked for".into()));
         }
         let turn = self.uploading.lock().await;
+        if self.cancellation().is_some() {
+            return Err(Refused::Conflict(CANCELLED.into()));
+        }
         if self.state().told[inner.number].holdings.is_some() {
             return Err(Refused::Conflict(CLOSED.into()));
         }

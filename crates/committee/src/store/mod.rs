@@ -357,7 +357,7 @@ fn kind(said: &Said) -> &'static str {
         Said::Holdings(_) => "holdings",
         Said::Sealed { .. } => "sealed",
         Said::Ready { .. } => "ready",
-        Said::Outcome { .. } => "outcome",
+        Said::Outcome { .. } | Said::Cancelled { .. } => "outcome",
         Said::Stopped(_) => "stopped",
     }
 }

@@ -37,6 +37,15 @@ impl Store {
         Ok(())
     }
 
+    /// Erases what came out of a computation that was cancelled.
+    pub(crate) async fn erase_conclusion(&self, id: &ComputationId) -> Done<()> {
+        sqlx::query("UPDATE computations SET conclusion = NULL WHERE id = ?")
+            .bind(&id.0.0[..])
+            .execute(&self.0)
+            .await?;
+        Ok(())
+    }
+
     /// Deletes a computation but for its archive, and for its name: whatever was used up in it
     /// stays so, since it is never begun again.
     pub(crate) async fn bury(&self, id: &ComputationId, archive: Option<&Archive>) -> Done<()> {

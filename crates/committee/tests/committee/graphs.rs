@@ -67,7 +67,7 @@ async fn owners_who_have_gone_take_part_and_only_what_is_shown_comes_out() {
 }
 
 /// Waits until a member is between two hops; false if the result was there before.
-async fn between_hops(world: &World, id: &ComputationId, member: usize) -> bool {
+pub async fn between_hops(world: &World, id: &ComputationId, member: usize) -> bool {
     loop {
         let view = world.members[member].view(id).unwrap();
         let progress = view.progress.as_ref();
@@ -82,17 +82,19 @@ async fn between_hops(world: &World, id: &ComputationId, member: usize) -> bool 
     }
 }
 
+/// Large enough that there is something to break off.
+pub fn large(reader: Option<ReaderKey>) -> Terms {
+    let program = Program::Distances { from: vec![0], hops: 12 };
+    Terms { vertices: 2000, edges: 2000, program, reader, ..terms(Shown::Vertices) }
+}
+
 /// Each in turn is killed between two hops. It goes on with the same attempt: the others do not
 /// begin again, and all have signed one result, which is masked for one reader.
 #[tokio::test(flavor = "multi_thread")]
 async fn members_killed_between_hops_go_on_with_the_same_attempt() {
     let mut world = World::start_graphs(3).await;
     let own = asked::reader(&[4; 32]);
-    let mut large = terms(Shown::Vertices);
-    // Large enough that there is something to break off.
-    (large.vertices, large.edges) = (2000, 2000);
-    large.program = Program::Distances { from: vec![0], hops: 12 };
-    large.reader = Some(ReaderKey(own.public()));
+    let large = large(Some(ReaderKey(own.public())));
     let draft = ask(&world, &large, |_| ());
     let id = draft.draft.id();
     world.create(&draft).await;
@@ -191,6 +193,36 @@ async fn a_member_with_a_budget_takes_no_exact_question_about_graphs() {
     let world = World::start_graphs_with(3, None, Some(1000)).await;
     let refused = world.members[0].create(ask(&world, &terms(Shown::Counts), |_| ())).await;
     assert!(refused.unwrap_err().to_string().contains("privacy budget"));
+    world.stop().await;
+}
+
+/// Attack: the same is asked again and again, and the mean taken of answers with noise. Each answer
+/// costs every contributor ε for each of its edges, and when the budget is spent it takes part in
+/// none.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_with_noise_are_priced_so_that_nobody_averages_over_many() {
+    let budget = 5000;
+    let world = World::start_graphs_with(3, None, Some(budget)).await;
+    let noise = Some(asked::Noise { epsilon: 500, bins: 0 });
+    let noisy = Terms { program: Program::Edges, noise, ..terms(Shown::Counts) };
+    assert_eq!(noisy.epsilon(), Some(2000), "half for each of four edges");
+    let large = Terms { edges: 11, ..noisy.clone() };
+    let refused = world.members[0].create(ask(&world, &large, |_| ())).await.unwrap_err();
+    assert!(refused.to_string().contains("budget"), "{refused}");
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        let draft = ask(&world, &noisy, |_| ());
+        world.create(&draft).await;
+        let input = contribution(&world, &draft.draft, 1, &[(0, 1)]);
+        taken.push(world.members[0].submit(&draft.draft.id(), input).await.map(drop));
+    }
+    let [Ok(()), Ok(()), Err(refused)] = &taken[..] else { panic!("{taken:?}") };
+    assert!(refused.to_string().contains("as much about you as this server lets them"));
+    // Whoever has spent nothing yet is still asked.
+    let draft = ask(&world, &noisy, |_| ());
+    world.create(&draft).await;
+    let input = contribution(&world, &draft.draft, 2, &[(0, 1)]);
+    world.members[0].submit(&draft.draft.id(), input).await.unwrap();
     world.stop().await;
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::graphs::{ask, contribution, terms};
-use crate::world::{KEEP, Plain, World, key, pass};
+use crate::plain::Plain;
+use crate::world::{KEEP, World, key, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{ComputationId, Contributors, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};

@@ -1,8 +1,10 @@
-//! Whole committees in one process: their course, members that lie, statistics.
+//! Whole committees in one process: their course and its end, members that lie, statistics.
 
+mod cancelling;
 mod garbling;
 mod graphs;
 mod lies;
+mod plain;
 mod service;
 mod statistics;
 mod uploads;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::world::{KEEP, Plain, World, key, now, pass};
+use crate::plain::Plain;
+use crate::world::{KEEP, OPEN, World, key, now, pass};
 use ostrakon_committee::{Phase, Refused};
-use ostrakon_computation::{Conclusion, Contributors, Input, Order, Parameters};
+use ostrakon_computation::{Cancellation, Conclusion, Contributors, Input, Order, Parameters};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn inputs_are_sealed_computed_on_and_signed_by_all() {
@@ -270,6 +271,37 @@ async fn no_more_inputs_are_taken_than_can_be_computed_on() {
     world.close(&draft).await;
     let sealed = world.result(&id).await.seal;
     assert_eq!((sealed.inputs.len(), sealed.conflicts.len()), (4, 2));
+    world.stop().await;
+}
+
+/// Attack: somebody asks so much that nobody else can, and nothing of it ever closes.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_one_creator_and_of_all_so_many_questions_are_under_way_at_a_time() {
+    let world = World::start(2, Plain::default()).await;
+    let member = &world.members[0];
+    let of = |seed: u8| {
+        let asked = world.draft(|draft| draft.creator = key(seed).verifying_key());
+        asked.draft.sign(&key(seed))
+    };
+    let mut drafts = Vec::new();
+    for _ in 0..OPEN.of_one {
+        drafts.push(of(50));
+        member.create(drafts.last().unwrap().clone()).await.unwrap();
+    }
+    let one_more = of(50);
+    let refused = member.create(one_more.clone()).await;
+    let Err(Refused::Unavailable(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("6 questions of yours are under way"), "{why}");
+    member.create(drafts[0].clone()).await.expect("what is known already takes no room");
+    for _ in OPEN.of_one..OPEN.in_all {
+        member.create(of(52)).await.unwrap();
+    }
+    let refused = member.create(of(52)).await;
+    let Err(Refused::Unavailable(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("8 questions are under way"), "{why}");
+    // What has come to an end makes room.
+    member.cancel(&Cancellation::sign(drafts[0].draft.id(), &key(50))).await.unwrap();
+    member.create(one_more).await.unwrap();
     world.stop().await;
 }
 

@@ -2,40 +2,40 @@
 //! read each other's statements directly.
 
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::garbling::{Garble, Garbling};
 use futures::FutureExt;
-use futures::future::{BoxFuture, LocalBoxFuture};
+use futures::future::BoxFuture;
 use ostrakon_committee::{
-    About, Config, Ended, Graphs, Job, Jobs, Peers, Price, Run, Service, Statistics, Store,
-    Unreached,
+    Config, Graphs, Jobs, Open, Peers, Phase, Service, Statistics, Store, Unreached,
 };
 use ostrakon_computation::{
-    Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
-    ShareKey, SignedDraft, Statement,
+    Archive, Cancellation, Card, Committee, ComputationId, Contributors, Draft, Input, Order,
+    Parameters, ShareKey, SignedDraft, Statement,
 };
 use ostrakon_crypto::sealed;
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
-use ostrakon_party::{
-    Channel, Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
-};
+use ostrakon_party::{Channel, Party, PartyId, Roster, SessionId};
 use ostrakon_stats::ExchangeKey;
 use ostrakon_testkit::free_ports;
-use serde_json::Value;
 use sqlx::Connection;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+
+use crate::garbling::{Garble, Garbling};
+use crate::plain::Plain;
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The least minimum of reports that members take.
 pub const FEWEST: u32 = 2;
+
+/// How many computations may be under way at a time.
+pub const OPEN: Open = Open { of_one: 6, in_all: 8 };
 
 /// How long what is over is kept.
 pub const KEEP: Duration = Duration::from_secs(1_000_000);
@@ -70,109 +70,6 @@ fn entropy(out: &mut [u8]) {
     out.iter_mut().zip(count.iter().cycle()).for_each(|(o, c)| *o = *c);
 }
 
-/// A job without secrets: members tell each other the sum of all bodies, in one round.
-#[derive(Clone)]
-pub struct Plain {
-    begun: Arc<AtomicUsize>,
-    gate: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Plain {
-    fn default() -> Self {
-        Self { begun: Arc::default(), gate: Arc::new(watch::Sender::new(true)) }
-    }
-}
-
-impl Plain {
-    pub fn begun(&self) -> usize {
-        self.begun.load(Ordering::SeqCst)
-    }
-
-    /// Attempts wait before they say anything.
-    pub fn hold(&self) {
-        self.gate.send_replace(false);
-    }
-
-    pub fn release(&self) {
-        self.gate.send_replace(true);
-    }
-
-    pub async fn waits_for(&self, attempts: usize) {
-        let begun = async {
-            while self.begun() < attempts {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, begun).await.expect("an attempt begins");
-    }
-}
-
-fn instance(number: u64) -> Instance {
-    Instance { kind: InstanceKind::Batch, scope: [7; 16], number }
-}
-
-impl Job for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn judge(&self, draft: &Draft, _: &Committee) -> Result<(), String> {
-        if draft.parameters.0.is_empty() { Ok(()) } else { Err("no parameters".into()) }
-    }
-
-    fn body_bytes(&self, _: &Draft) -> usize {
-        8
-    }
-
-    fn most_inputs(&self, _: &Draft) -> usize {
-        12
-    }
-
-    fn check(&self, _: About<'_>, input: &Input) -> Result<(), String> {
-        if input.body.contains(&255) { Err("255 is no input".into()) } else { Ok(()) }
-    }
-
-    fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
-        async move {
-            self.begun.fetch_add(1, Ordering::SeqCst);
-            self.gate.subscribe().wait_for(|open| *open).await.expect("the gate is there");
-            let sum: u64 =
-                run.inputs.iter().flat_map(|input| &input.body).map(|b| u64::from(*b)).sum();
-            let tag = Tag { instance: instance(run.number), step: Step(1), sequence: 0 };
-            run.party.send_all(tag, sum.to_le_bytes().to_vec());
-            for peer in run.party.peers() {
-                let told = run.party.receive(peer, tag, Length::Exactly(8)).await;
-                let told = told.map_err(|_| Ended::Final("a wrong length".into()))?;
-                if told.body[..] != sum.to_le_bytes() {
-                    return Err(Ended::Final("another sum".into()));
-                }
-            }
-            Ok(sum.to_le_bytes().to_vec())
-        }
-        .boxed_local()
-    }
-
-    fn price(&self, _: &Draft) -> Price {
-        Price::None
-    }
-
-    fn memory(&self, _: &Draft, _: usize) -> u64 {
-        1
-    }
-
-    fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
-        vec![instance(number)]
-    }
-
-    fn describe(&self, _: &Draft) -> Value {
-        Value::Null
-    }
-
-    fn render(&self, _: &Draft, result: &[u8]) -> Value {
-        result.to_vec().into()
-    }
-}
-
 /// What a member shows to the others: as the service says, or as a test decides.
 pub type Lie = Arc<dyn Fn(usize, usize, Vec<Statement>) -> Vec<Statement> + Send + Sync>;
 
@@ -185,6 +82,8 @@ pub struct Directory {
     planted: Arc<Mutex<Vec<Input>>>,
     /// How often a member was asked for an input.
     fetched: Arc<AtomicUsize>,
+    /// Whether members pass on what the creator has cancelled.
+    passing: Arc<AtomicBool>,
 }
 
 /// One member's view of the directory.
@@ -248,6 +147,15 @@ impl Peers for Seen {
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
         let service = self.service(member);
         async move { service?.close(&order).await.map_err(unreached) }.boxed()
+    }
+
+    fn cancel(&self, member: usize, order: Cancellation) -> BoxFuture<'_, Result<(), Unreached>> {
+        let service = self.service(member);
+        let passes = self.directory.passing.load(Ordering::SeqCst);
+        async move {
+            if passes { service?.cancel(&order).await.map_err(unreached) } else { Ok(()) }
+        }
+        .boxed()
     }
 }
 
@@ -364,6 +272,7 @@ impl World {
                 lie: Arc::default(),
                 planted: Arc::default(),
                 fetched: Arc::default(),
+                passing: Arc::new(AtomicBool::new(true)),
             },
             meshes: Vec::new(),
             jobs: Box::new(jobs),
@@ -425,12 +334,13 @@ impl World {
             signing: signing(),
             party: Party::new(id, self.roster(), Arc::new(signing()), channel),
             jobs: (self.jobs)(member),
-            creators: Some(vec![key(50).verifying_key()]),
+            creators: Some([50, 52].map(|seed| key(seed).verifying_key()).to_vec()),
             store: Store::open(&self.home.path().join(format!("{member}.db"))).await.unwrap(),
             peers: Arc::new(Seen { by: member, directory: self.directory.clone() }),
             clock: now,
             entropy,
             pause: Duration::from_millis(20),
+            open: OPEN,
             at_a_time: 4,
             keep: Some(KEEP),
             budget: self.budget,
@@ -538,10 +448,36 @@ impl World {
         }
     }
 
+    /// Has members pass on what was cancelled, or not: they hear of it by each other's statements.
+    pub fn passes_on(&self, passes: bool) {
+        self.directory.passing.store(passes, Ordering::SeqCst);
+    }
+
+    /// Who had begun to open what was cancelled, once all members show that it was.
+    pub async fn cancelled(&self, id: &ComputationId) -> Vec<usize> {
+        let phases = || self.members.iter().map(|m| m.view(id).unwrap().phase).collect::<Vec<_>>();
+        let there = async {
+            loop {
+                match &phases()[..] {
+                    [Phase::Cancelled { opened }, others @ ..]
+                        if others
+                            .iter()
+                            .all(|of| *of == Phase::Cancelled { opened: opened.clone() }) =>
+                    {
+                        return opened.clone();
+                    }
+                    _ => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        };
+        let there = tokio::time::timeout(PATIENCE, there).await;
+        there.unwrap_or_else(|_| panic!("not cancelled everywhere: {:?}", phases()))
+    }
+
     /// The reasons with which all members but `liar` have stopped.
     pub async fn stopped(&self, id: &ComputationId, liar: usize) -> Vec<String> {
         let why = |member: &Service| match member.view(id).unwrap().phase {
-            ostrakon_committee::Phase::Stopped { why } => Some(why),
+            Phase::Stopped { why } => Some(why),
             _ => None,
         };
         let honest = || self.members.iter().enumerate().filter(|(m, _)| *m != liar);

@@ -118,8 +118,10 @@ impl Values {
     }
 
     /// Of a sum with so many coins.
-    pub fn of_total(sum: Fp61, coins: u32) -> Self {
-        Values::Total(sum.value().saturating_sub(u64::from(coins / 2)))
+    pub fn of_total(terms: &Terms, sum: Fp61) -> Self {
+        let rows = sum.value().saturating_sub(u64::from(terms.coins() / 2));
+        // An edge that leads in both directions takes two rows.
+        Values::Total(if terms.undirected { rows / 2 } else { rows })
     }
 
     /// Of the hops after which vertices were reached for the first time. Sources, which are public,
@@ -167,7 +169,7 @@ impl Values {
         }
         let Unmasked { elements, liars } = closed.open::<Fp61>(computation, key, words)?;
         if terms.program == Program::Edges {
-            return Ok((Self::of_total(elements[0], terms.coins()), liars));
+            return Ok((Self::of_total(terms, elements[0]), liars));
         }
         if let Some(decoys) = terms.decoys() {
             return Ok((Self::of_decoys(decoys, &elements), liars));

@@ -35,6 +35,10 @@ use crate::watch::Watch;
 /// Hops that are prepared under one coin.
 const SLICE: u32 = 8;
 
+/// The mark in the computation's journal that is made before anything is opened of what is shown.
+/// Whoever keeps the journal and has put something else there keeps it from being opened.
+pub const OPENING: &str = "opening";
+
 /// What is computed.
 pub struct Task<'a> {
     /// Names the computation.
@@ -186,6 +190,8 @@ pub async fn compute(
         Program::Components { hops } => {
             let (excluded, linked) = linked(at, &task, components(task.terms, *hops)).await?;
             let marks = Volatile::default();
+            // Bits of what components are called are opened on the way.
+            opens(journal)?;
             let smallest = linked.components(party, at.query(), &marks).await?;
             Ok(Computation { excluded, values: Values::of_components(&smallest) })
         }
@@ -208,6 +214,7 @@ pub async fn compute(
         Program::Pagerank { damping, .. } => {
             let (excluded, linked) = linked(at, &task, PageRank { damping: *damping }).await?;
             let computed = linked.rank(party, at.query(), &Volatile::default()).await?;
+            opens(journal)?;
             Ok(Computation { excluded, values: show_numbers(&task, computed).await? })
         }
     }
@@ -243,7 +250,7 @@ async fn show_total(task: &Task<'_>, mut computed: Computed<Degree>) -> Result<V
     let (marks, coins) = (Volatile::default(), task.terms.coins());
     Ok(match reader(task) {
         Some(reader) => Values::Closed(Box::new(computed.total_to(coins, reader, &marks).await?)),
-        None => Values::of_total(computed.total(coins, &marks).await?, coins),
+        None => Values::of_total(task.terms, computed.total(coins, &marks).await?),
     })
 }
 
@@ -260,6 +267,12 @@ async fn show_among(
         }
         None => Values::of_decoys(decoys, &computed.among_decoys(decoys, &marks).await?),
     })
+}
+
+/// From here on what is shown is opened, unless it was cancelled.
+fn opens(journal: &dyn Journal) -> Result<(), Stop> {
+    let begun = Transcript::new("ostrakon/v1/graph/opening").finish();
+    bind(journal, OPENING.to_owned(), &begun)
 }
 
 /// Another attempt would have other noise, and the mean of both less: what has noise is opened in
@@ -323,7 +336,7 @@ impl At<'_> {
     }
 }
 
-/// G1 to G5: up to the shared result. Returns which lists are left out, too.
+/// G1 to G5: up to the shared result, which may be opened. Returns which lists are left out, too.
 async fn shared<P: VertexProgram>(
     at: At<'_>,
     task: &Task<'_>,
@@ -331,6 +344,7 @@ async fn shared<P: VertexProgram>(
 ) -> Result<(Vec<usize>, Computed<P>), Failed> {
     let (excluded, linked) = linked(at, task, program).await?;
     let computed = linked.compute(at.party, at.query(), &Volatile::default()).await?;
+    opens(at.journal)?;
     Ok((excluded, computed))
 }
 

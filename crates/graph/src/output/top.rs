@@ -20,7 +20,7 @@ use crate::ruffle2::product::Products;
 use crate::ruffle2::sharing::Rss;
 
 /// Numbers of vertices are below 2 to this.
-const COUNTS: usize = 26;
+pub(crate) const COUNTS: usize = 26;
 /// Bits that are decided in one batch of products.
 pub(crate) const DECIDED: usize = 8;
 

@@ -1,13 +1,17 @@
 //! Bytes and rounds are what the formulas say, and the same for graphs of one public size.
 
+use std::collections::BTreeMap;
+
 use futures::FutureExt;
-use ostrakon_graph::asked::{Noise, Program, Shown, Terms};
+use ostrakon_graph::asked::{self, Noise, Program, ReaderKey, Shown, Terms};
 use ostrakon_graph::cost::{self, Cost};
 use ostrakon_graph::output::top::key_bits;
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::program::Reach;
+use ostrakon_graph::ruffle2::seeds::Phase;
 use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_graph::spec::JobSpec;
+use ostrakon_party::{Instance, Message, PartyId, Tag};
 use ostrakon_testkit::Network;
 
 use crate::common::*;
@@ -75,50 +79,168 @@ fn bytes_and_rounds_are_as_computed() {
     }
 }
 
-/// Tables of a whole attempt, and what else is sent.
-fn sent_by(terms: &Terms) -> (u64, u64) {
+/// What is sent in an attempt: tables and all else, and the rounds of each phase.
+struct Sent {
+    tables: u64,
+    rest: u64,
+    rounds: BTreeMap<Instance, u32>,
+}
+
+const EDGES: [(u32, u32); 2] = [(0, 1), (2, 1)];
+
+/// A whole attempt's messages: sender, recipient, phase, step, number, length and depth.
+type Messages = Vec<(PartyId, PartyId, Instance, u16, u32, usize, u32)>;
+
+fn messages_of(terms: &Terms, edges: &[(u32, u32)]) -> Messages {
     let network = Network::default();
-    let body = contribute(terms, 0, &[edge(0, 1), edge(2, 1)]).body;
-    let ends = attempt(&network, terms, (1, 1), &[body], &Journals::default());
-    service::all(ends);
-    let (mut tables, mut rest) = (0, 0);
-    for (_, message) in network.sent() {
-        let step = message.signed.header.tag.step;
-        let is = Kind::TABLES.iter().any(|kind| kind.step() == step);
-        *(if is { &mut tables } else { &mut rest }) += message.body.len() as u64;
+    let edges: Vec<Edge> = edges.iter().map(|(from, to)| edge(*from, *to)).collect();
+    let body = contribute(terms, 0, &edges).body;
+    service::all(attempt(&network, terms, (1, 1), &[body], &Journals::default()));
+    let of = |(to, message): (PartyId, Message)| {
+        let header = message.signed.header;
+        let Tag { instance, step, sequence } = header.tag;
+        (header.from, to, instance, step.0, sequence, message.body.len(), message.depth)
+    };
+    network.sent().into_iter().map(of).collect()
+}
+
+fn sent_by(terms: &Terms) -> Sent {
+    let mut sent = Sent { tables: 0, rest: 0, rounds: BTreeMap::new() };
+    for (_, _, instance, step, _, length, depth) in messages_of(terms, &EDGES) {
+        let is = Kind::TABLES.iter().any(|kind| kind.step().0 == step);
+        *(if is { &mut sent.tables } else { &mut sent.rest }) += length as u64;
+        let rounds = sent.rounds.entry(instance).or_default();
+        *rounds = (*rounds).max(depth);
     }
-    (tables, rest)
+    sent
+}
+
+const READER: [u8; 32] = [9; 32];
+
+/// Everything that can be asked about five vertices, but for what has two openings of which the
+/// second one depends on the first.
+fn everything() -> Vec<Terms> {
+    let of = |program, shown| terms(5, 4, program, shown);
+    let counts = |program| Terms { vertices: 14, ..of(program, Shown::Counts) };
+    let noisy = |program, epsilon, bins| Terms {
+        noise: Some(Noise { epsilon, bins }),
+        ..of(program, Shown::Counts)
+    };
+    let to_reader =
+        |terms: Terms| Terms { reader: Some(ReaderKey(asked::reader(&READER).public())), ..terms };
+    let (from, vertices) = (vec![0], Shown::Vertices);
+    let distances = Program::Distances { from: from.clone(), hops: 3 };
+    let shortest = Program::Shortest { from: from.clone(), within: 3, longest: 2 };
+    vec![
+        of(Program::Pagerank { damping: 850, hops: 2 }, vertices),
+        Terms { undirected: true, ..of(Program::Components { hops: 2 }, vertices) },
+        of(Program::OutDegrees, Shown::Top(2)),
+        of(Program::Reach { from, hops: 2 }, vertices),
+        of(Program::Edges, Shown::Counts),
+        noisy(Program::Edges, 4000, 0),
+        noisy(Program::InDegrees, 8000, 2),
+        of(shortest, vertices),
+        counts(distances.clone()),
+        counts(Program::OutDegrees),
+        to_reader(of(distances, vertices)),
+        to_reader(of(Program::InDegrees, vertices)),
+        to_reader(of(Program::InDegrees, Shown::AtLeast(3))),
+        to_reader(of(Program::Edges, Shown::Counts)),
+    ]
+}
+
+/// What the hops and what is opened of them cost, and in how many rounds.
+fn of_query(spec: &JobSpec, terms: &Terms) -> (Cost, u32) {
+    let vertices = terms.vertices as usize;
+    let (hops, rounds) = (cost::hops(spec), cost::hop_rounds(spec));
+    let open = |values: usize| match terms.reader {
+        None => (cost::opening(values), 1),
+        Some(_) => (cost::closing(values), cost::CLOSING_ROUNDS),
+    };
+    let tests = |values: usize| {
+        let (opening, last) = open(values);
+        (cost::batch(values, &[]) + opening, cost::zero_test_rounds(values) - 1 + last)
+    };
+    let (shown, of_shown) = match (&terms.program, terms.shown) {
+        (Program::Pagerank { .. }, _) => {
+            return (cost::ranking(spec) + cost::opening(vertices), cost::ranking_rounds(spec) + 1);
+        }
+        (Program::Components { .. }, _) => {
+            return (cost::components(spec), cost::components_rounds(spec));
+        }
+        (Program::Reach { .. }, _) => tests(vertices),
+        (Program::Distances { .. } | Program::Shortest { .. }, _) => {
+            tests(spec.hops as usize * vertices)
+        }
+        (Program::Edges, _) if terms.reader.is_some() => open(1),
+        (Program::Edges, _) => {
+            let coins = terms.coins() as usize;
+            (cost::total(coins), cost::total_rounds(coins))
+        }
+        (_, Shown::Top(_)) => {
+            let bits = key_bits(terms.value_bits(1), vertices).unwrap();
+            (cost::top(vertices, bits), cost::top_rounds(vertices, bits))
+        }
+        (_, Shown::AtLeast(threshold)) => {
+            let threshold = threshold as usize;
+            let (_, closing) = open(0);
+            let rounds = cost::at_least_rounds(vertices, threshold) - 2;
+            // The value is multiplied with what tells that it is large enough.
+            let more = cost::verification_rounds((threshold + 1) * vertices)
+                - cost::verification_rounds(threshold * vertices);
+            (cost::at_least_closed(vertices, threshold), rounds + 1 + more + closing)
+        }
+        _ if spec.decoys.is_some() => cost::among_decoys(spec),
+        _ => open(vertices),
+    };
+    (hops + shown, rounds + of_shown)
 }
 
 #[test]
-fn bytes_of_ranks_components_highest_values_and_noise_are_as_computed() {
-    let of = |program, shown| terms(5, 4, program, shown);
-    let undirected =
-        Terms { undirected: true, ..of(Program::Components { hops: 2 }, Shown::Vertices) };
-    let noise = Some(Noise { epsilon: 4000, bins: 0 });
-    let noisy = Terms { noise, ..of(Program::Edges, Shown::Counts) };
-    let highest = of(Program::OutDegrees, Shown::Top(2));
-    // Three bits of a degree up to 4, and three of a vertex.
-    let bits = key_bits(highest.value_bits(1), 5).unwrap();
-    assert_eq!(bits, 6);
-    let coins = noisy.coins() as usize;
-    for terms in [
-        of(Program::Pagerank { damping: 850, hops: 2 }, Shown::Vertices),
-        undirected,
-        highest,
-        noisy,
-    ] {
+fn bytes_and_rounds_of_whatever_is_asked_are_as_computed() {
+    for terms in everything() {
+        let told = format!("{:?}, {:?}, {:?}", terms.program, terms.shown, terms.reader.is_some());
         let spec = ostrakon_graph::attempt::spec(&COMPUTATION, &terms, 1, 1);
-        let computed = match &terms.program {
-            Program::Pagerank { .. } => cost::ranking(&spec) + cost::opening(5),
-            Program::Components { .. } => cost::components(&spec),
-            Program::Edges => cost::hops(&spec) + cost::batch(2 * coins, &[]) + cost::opening(1),
-            _ => cost::hops(&spec) + cost::top(5, bits),
-        };
-        let want = cost::preparation(&spec) + cost::link(&spec) + computed;
-        let (tables, rest) = sent_by(&terms);
-        assert_eq!(tables, want.table, "{:?}", terms.program);
-        assert!(rest < want.constant + 10_000, "{:?}: {rest} {want:?}", terms.program);
+        let (query, rounds) = of_query(&spec, &terms);
+        let want = cost::dealing(1) + cost::preparation(&spec) + cost::link(&spec) + query;
+        let sent = sent_by(&terms);
+        assert_eq!(sent.tables, want.table, "{told}");
+        assert!(sent.rest < want.constant, "{told}: {} {want:?}", sent.rest);
+        let of = |phase| sent.rounds[&spec.name().instance(phase)];
+        assert_eq!(of(Phase::Dealing), cost::DEALING_ROUNDS, "{told}: dealing");
+        assert_eq!(of(Phase::Slice(0)), cost::SLICE_ROUNDS, "{told}: a slice");
+        assert_eq!(of(Phase::Link), cost::dealt_link_rounds(&spec), "{told}: link");
+        assert_eq!(of(Phase::Query), rounds, "{told}: query");
+    }
+}
+
+/// Of counts from a number on the second opening has as many as there are.
+#[test]
+fn bytes_and_rounds_of_counts_from_a_threshold_on_are_as_computed() {
+    for (threshold, shown) in [(1, 1), (2, 1), (3, 0)] {
+        let terms = terms(5, 4, Program::InDegrees, Shown::AtLeast(threshold));
+        let spec = ostrakon_graph::attempt::spec(&COMPUTATION, &terms, 1, 1);
+        let sent = sent_by(&terms);
+        let of_counts = cost::at_least(5, threshold as usize, shown);
+        let want = cost::dealing(1)
+            + cost::preparation(&spec)
+            + cost::link(&spec)
+            + cost::hops(&spec)
+            + of_counts;
+        assert_eq!(sent.tables, want.table, "from {threshold} on");
+        let rounds = cost::hop_rounds(&spec) + cost::at_least_rounds(5, threshold as usize);
+        let of = sent.rounds[&spec.name().instance(Phase::Query)];
+        assert_eq!(of, rounds, "from {threshold} on");
+    }
+}
+
+/// Ranks, decoys, counts, lengths, what is for a reader, and the dealing before: whatever the
+/// edges are, the same messages go the same ways.
+#[test]
+fn messages_of_whatever_is_asked_are_the_same_for_graphs_of_one_public_size() {
+    for terms in everything() {
+        let (full, empty) = (messages_of(&terms, &[(3, 3); 4]), messages_of(&terms, &[]));
+        assert!(full == empty, "{:?}, {:?}", terms.program, terms.shown);
     }
 }
 

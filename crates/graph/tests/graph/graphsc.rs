@@ -54,6 +54,25 @@ fn compute(
     })
 }
 
+/// Distances by scatter and gather, the same at all servers.
+pub fn minima_of(
+    seed: u64,
+    (vertices, hops): (u32, u32),
+    source: u32,
+    processors: u32,
+    graphs: &[Vec<Edge>],
+) -> Vec<Option<u64>> {
+    let deployment = Deployment::new(seed);
+    let program = || Minima { sources: vec![source], processors };
+    let caps: Vec<u32> = graphs.iter().map(|edges| edges.len().max(1) as u32).collect();
+    let spec = spec_of(seed, vertices, &caps, hops, &program());
+    let (journals, network) = (Journals::default(), Network::default());
+    let linked = linked(&deployment, &network, &spec, program, graphs, &journals);
+    let got = all(compute(&deployment, &network, linked, &journals));
+    assert!(got.iter().all(|values| *values == got[0]));
+    got.into_iter().next().unwrap()
+}
+
 /// Bytes in tables and in all else, and the longest chain of messages.
 fn sent(network: &Network) -> (Cost, u32) {
     let (mut cost, mut rounds) = (Cost::default(), 0);

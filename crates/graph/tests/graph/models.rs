@@ -168,3 +168,84 @@ fn powers_of_one_coin_have_roots_that_expanded_coefficients_have_not() {
     let by_expansion = (0..2560).filter(|_| survives(&expanded())).count();
     assert!(by_expansion < 40, "about one in 256: {by_expansion} of 2560");
 }
+
+/// A multiset of keys, each as often as a vertex has edges, in an order that nobody knows.
+fn shuffled_keys(draw: &mut Draw, degrees: &[u32]) -> Vec<usize> {
+    let mut keys: Vec<usize> =
+        degrees.iter().enumerate().flat_map(|(v, d)| vec![v; *d as usize]).collect();
+    for i in (1..keys.len()).rev() {
+        keys.swap(i, draw.below(i as u32 + 1) as usize);
+    }
+    keys
+}
+
+/// Sorting by opened comparisons: equal keys are seen to be equal.
+#[test]
+fn opened_comparisons_of_equal_keys_tell_all_degrees_and_of_distinct_ones_nothing() {
+    let mut draw = Draw::new(17);
+    for _ in 0..100 {
+        let mut degrees: Vec<u32> = (0..4).map(|_| 1 + draw.below(3)).collect();
+        let keys = shuffled_keys(&mut draw, &degrees);
+        let less = |a: usize, b: usize| keys[a] < keys[b];
+        let alike = |a: usize| (0..keys.len()).filter(|b| !less(a, *b) && !less(*b, a)).count();
+        // A class of so many equal keys shows itself at each of its members.
+        let mut read: Vec<u32> = Vec::new();
+        for size in 1..=3 {
+            let members = (0..keys.len()).filter(|a| alike(*a) == size).count();
+            read.extend(vec![size as u32; members / size]);
+        }
+        degrees.sort_unstable();
+        assert_eq!(read, degrees, "the degrees are read off");
+    }
+    // With the row's number behind the key no two are equal, and what is opened is any order.
+    let orders_of = |keys: [usize; 4]| {
+        let mut seen = std::collections::BTreeMap::new();
+        for a in 0..24 {
+            let (mut rows, mut code, mut rest) = (Vec::new(), a, vec![0, 1, 2, 3]);
+            for left in (1..=4).rev() {
+                rows.push(rest.remove(code % left));
+                code /= left;
+            }
+            let mut order = vec![0, 1, 2, 3];
+            order.sort_by_key(|place: &usize| (keys[rows[*place]], rows[*place]));
+            *seen.entry(order).or_insert(0) += 1;
+        }
+        seen
+    };
+    let (one, other) = (orders_of([0, 0, 0, 1]), orders_of([0, 1, 2, 2]));
+    assert!(one == other && one.len() == 24 && one.values().all(|count| *count == 1));
+}
+
+/// Where an output mask is the next preparation's input mask, as in the paper, opening a failed
+/// preparation shows what went through the one before.
+#[test]
+fn a_failed_preparation_that_is_opened_shows_data_if_masks_are_handed_on() {
+    for seed in 0..50 {
+        let (data, mask) = (table(10 * seed, ROWS), table(10 * seed + 1, ROWS));
+        let public = xor(&data, &mask);
+        let handed_on = mask;
+        assert_eq!(xor(&public, &handed_on), data, "read by whoever sees the failed one opened");
+        // Here each use's mask is fresh, and nothing has been opened against it yet.
+        let fresh = table(10 * seed + 2, ROWS);
+        assert_ne!(xor(&public, &fresh), data);
+    }
+}
+
+/// A dispute that opens a pair's seed would show the third server the permutation, and with the
+/// public sorting map the order that it hides: which edge goes where.
+#[test]
+fn a_server_that_is_shown_the_factor_that_it_lacks_reads_the_graph() {
+    let compose = |p: &[u32], q: &[u32]| -> Vec<u32> { p.iter().map(|i| q[*i as usize]).collect() };
+    for seed in 0..50 {
+        let factors = [3 * seed, 3 * seed + 1, 3 * seed + 2].map(|s| secret_permutation(s, ROWS));
+        let whole = |lacked: &[u32]| compose(lacked, &compose(&factors[1], &factors[0]));
+        let hidden = secret_permutation(1000 + seed, ROWS);
+        let public = {
+            let place = permutation::invert(&hidden);
+            permutation::invert(&compose(&whole(&factors[2]), &place))
+        };
+        assert_eq!(compose(&public, &whole(&factors[2])), hidden, "with the factor: the graph");
+        let guessed = secret_permutation(2000 + seed, ROWS);
+        assert_ne!(compose(&public, &whole(&guessed)), hidden, "without it: any order at all");
+    }
+}

@@ -5,6 +5,7 @@ use ostrakon_graph::owner::Edge;
 use serde::Deserialize;
 
 use crate::common::{edge, nightly};
+use crate::graphsc::minima_of;
 use crate::service::{honest, terms};
 
 #[derive(Deserialize)]
@@ -25,12 +26,21 @@ struct Case {
     across: u32,
     ranks: Vec<f64>,
     top: Vec<Option<u64>>,
+    reached: Vec<bool>,
+    total: u64,
+    weights: Vec<usize>,
+    strength: Vec<u64>,
+    attenuation: u64,
+    steps: u32,
+    centrality: Vec<f64>,
 }
 
 /// As in `fixtures/make.py`.
 const WITHIN: u32 = 8;
 const TOP: u32 = 3;
 const LONGEST: u32 = 4;
+/// Degrees below it are not shown.
+const THRESHOLD: u32 = 3;
 
 impl Case {
     /// The edges of two owners: every other one each.
@@ -50,6 +60,16 @@ impl Case {
             *edge = edge.delayed(*length, self.vertices);
         }
         owners
+    }
+
+    /// The same, each edge as often as its weight says.
+    fn owners_of_weights(&self) -> Vec<Vec<Edge>> {
+        let owners = self.owners();
+        let mut weighted = vec![Vec::new(), Vec::new()];
+        for (i, weight) in self.weights.iter().enumerate() {
+            weighted[i % 2].extend(std::iter::repeat_n(owners[i % 2][i / 2], *weight));
+        }
+        weighted
     }
 
     fn terms(&self, program: Program, shown: Shown) -> Terms {
@@ -87,9 +107,60 @@ impl Case {
         assert_eq!(got, Values::Vertices(self.distances.clone()), "{}: distances", self.name);
     }
 
+    /// What is decided on results, and what counts edges.
+    fn reach_edges_and_degrees_are_right(&self, number: u64) {
+        let name = &self.name;
+        let reach = Program::Reach { from: vec![self.source], hops: self.hops };
+        let reached = self.reached.iter().map(|reached| reached.then_some(1)).collect();
+        let got = self.ask(number, reach, Shown::Vertices);
+        assert_eq!(got, Values::Vertices(reached), "{name}: reach");
+        let got = self.ask(number, Program::Edges, Shown::Counts);
+        assert_eq!(got, Values::Total(self.total), "{name}: edges");
+        let large = self.in_degrees.iter().map(|d| Some(*d).filter(|d| *d >= THRESHOLD.into()));
+        let got = self.ask(number, Program::InDegrees, Shown::AtLeast(THRESHOLD));
+        assert_eq!(got, Values::Vertices(large.collect()), "{name}: degrees from a number on");
+        let weighted = self.terms(Program::InDegrees, Shown::Vertices);
+        let most = self.weights.iter().sum::<usize>().max(1);
+        let weighted = Terms { weighted: true, edges: u32::try_from(most).unwrap(), ..weighted };
+        let got = honest(&weighted, &self.owners_of_weights(), number).1;
+        assert_eq!(got, values(&self.strength), "{name}: strength");
+    }
+
+    /// Walks of so many steps, scaled back, are the limit but for a part of 4^-steps.
+    fn katz_is_right(&self, number: u64) {
+        let (base, hops) = (self.attenuation, self.steps);
+        let Values::Vertices(walks) =
+            self.ask(number, Program::Katz { base, hops }, Shown::Vertices)
+        else {
+            panic!("{}: no centralities", self.name)
+        };
+        let scale = (base as f64).powi(i32::try_from(hops).unwrap());
+        for (walks, want) in walks.iter().zip(&self.centrality) {
+            let got = walks.unwrap() as f64 / scale;
+            let near = want * 4f64.powi(-i32::try_from(hops).unwrap()) + 1e-8;
+            assert!((got - want).abs() < near, "{}: {got} {want}", self.name);
+        }
+    }
+
+    fn minima_are_right(&self, number: u64) {
+        let mut graphs = self.owners();
+        if self.undirected {
+            for list in &mut graphs {
+                list.extend(list.clone().into_iter().map(|edge| edge.back(self.vertices)));
+            }
+        }
+        // Rounds are few where there are about as many processors as rows.
+        let processors = if number < 200 { 1 + number as u32 % 5 } else { 64 };
+        let got = minima_of(number, (self.vertices, self.hops), self.source, processors, &graphs);
+        assert_eq!(got, self.distances, "{}: minima, {processors} processors", self.name);
+    }
+
     fn linear_programs_are_right(&self, number: u64) {
         let name = &self.name;
         self.distances_are_right(number);
+        self.reach_edges_and_degrees_are_right(number);
+        self.katz_is_right(number);
+        self.minima_are_right(number);
         let got = self.ask(number, Program::InDegrees, Shown::Vertices);
         assert_eq!(got, values(&self.in_degrees), "{name}: in-degrees");
         let counts = values(&self.out_degrees).counts();

@@ -13,6 +13,9 @@ use ostrakon_testkit::{Network, Saboteur, World};
 use crate::common::{Journals, edge, nightly};
 use crate::service::{COMPUTATION, Ends, all, attempt, contribute, honest, terms};
 
+#[path = "../../examples/own_program.rs"]
+mod own_program;
+
 fn components(hops: u32) -> Terms {
     let terms = terms(5, 3, Program::Components { hops }, Shown::Vertices);
     Terms { undirected: true, ..terms }
@@ -200,4 +203,11 @@ fn what_cannot_be_computed_is_refused() {
     ] {
         assert_eq!(terms.validate(1), Err(BadTerms::Top));
     }
+}
+
+/// The guide's program of one's own computes what it says, and is as short as it says.
+#[test]
+fn a_program_of_ones_own_is_short_and_right() {
+    own_program::main();
+    assert!(include_str!("../../examples/own_program.rs").lines().count() < 60);
 }

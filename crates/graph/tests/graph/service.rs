@@ -13,6 +13,7 @@ use ostrakon_graph::asked::{self, Contribution, Naming, Program, ReaderKey, Show
 use ostrakon_graph::attempt::{self, Computation, Failed, Task, dealing};
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::ruffle2::fault::Stop;
+use ostrakon_graph::ruffle2::journal::Journal;
 use ostrakon_graph::ruffle2::preparation::{self, Failing, Slice};
 use ostrakon_graph::ruffle2::run::Run;
 use ostrakon_graph::ruffle2::seeds::{PairSeed, Phase};
@@ -162,6 +163,49 @@ fn degrees_are_shown_for_vertices_or_counted_or_from_a_threshold_on() {
     assert_eq!(of(Program::InDegrees, Shown::AtLeast(2)), large);
     let katz = of(Program::Katz { base: 10, hops: 1 }, Shown::Vertices);
     assert_eq!(katz, values([10, 14, 11, 10]));
+}
+
+/// A server that was told to cancel, and has put that in the place of the mark, opens nothing:
+/// without it nobody has a result, whatever is asked.
+#[test]
+fn what_was_cancelled_is_not_opened() {
+    let undirected =
+        Terms { undirected: true, ..terms(4, 3, Program::Components { hops: 2 }, Shown::Vertices) };
+    let all = [
+        terms(4, 3, distances(0, 2), Shown::Vertices),
+        terms(4, 3, Program::InDegrees, Shown::AtLeast(1)),
+        terms(4, 3, Program::Pagerank { damping: 850, hops: 1 }, Shown::Vertices),
+        undirected,
+    ];
+    for terms in all {
+        let body = contribute(&terms, 0, &[edge(0, 1), edge(1, 2)]).body;
+        let journals = Journals::default();
+        journals[1].record(attempt::OPENING, b"cancelled").unwrap();
+        let ends = attempt(&Network::default(), &terms, (1, 5), &[body], &journals);
+        let told = &terms.program;
+        let stopped = matches!(&ends[1], Some(Err(Failed::Stop(Stop::Spent(_)))));
+        assert!(stopped, "{told:?}");
+        assert!(ends.iter().all(|end| !matches!(end, Some(Ok(_)))), "{told:?}");
+    }
+}
+
+/// Attack that is not met: an owner that works together with a reader has edges of its own at a
+/// vertex whose count is below the threshold, and takes them off what is shown. Thresholds protect
+/// against readers alone (`SECURITY.md`).
+#[test]
+fn an_owner_that_lifts_a_count_over_the_threshold_reads_it() {
+    let shown = |honest: u32, lifted: u32| {
+        let graphs = [vec![edge(0, 1); honest as usize], vec![edge(2, 1); lifted as usize]];
+        let terms = terms(3, 5, Program::InDegrees, Shown::AtLeast(5));
+        let Values::Vertices(values) = self::honest(&terms, &graphs, 12).1 else {
+            panic!("values")
+        };
+        values[1]
+    };
+    for honest in 1..4 {
+        assert_eq!(shown(honest, 0), None, "a reader alone learns that it is below");
+        assert_eq!(shown(honest, 5).map(|all| all - 5), Some(honest.into()), "together: all of it");
+    }
 }
 
 #[test]

@@ -310,6 +310,19 @@ fn n3_a_change_passes_if_chi_is_known_before() {
     assert_ne!(check(first, &s, &chi), check(first ^ 1, &changed, &chi), "a guess does not");
 }
 
+/// A member that was told to cancel, and has put that in the place of the mark, opens nothing: the
+/// others come to no answer without it.
+#[test]
+fn what_was_cancelled_is_not_opened() {
+    let scene = scene(3);
+    let reports = scene.reports(&NUMBERS);
+    let disks = scene.disks();
+    disks[1].clone().keep(&[(marks::opening_mark(), b"cancelled".to_vec())]).unwrap();
+    let outcomes = scene.run(&Network::default(), 1, &reports, &disks);
+    assert_eq!(failed(&outcomes[1]), &Failed::Withheld);
+    assert!(outcomes.iter().all(|outcome| sum_in(outcome).is_none()));
+}
+
 /// Attack: after a restart, or in another run, a member is asked for the other one of s and e.
 #[test]
 fn no_report_ever_shows_both_fields() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ostrakon_computation::{
-    Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
+    Cancellation, Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
@@ -328,6 +328,11 @@ impl AskedGraph {
     pub fn order(&self, creator: &SigningKey) -> String {
         let order = Order::sign(self.computation, creator);
         serde_json::to_string(&order).unwrap_or_default()
+    }
+
+    pub fn cancellation(&self, creator: &SigningKey) -> String {
+        let cancellation = Cancellation::sign(self.computation, creator);
+        serde_json::to_string(&cancellation).unwrap_or_default()
     }
 
     /// `creator` is the key of who asked, where it is kept.

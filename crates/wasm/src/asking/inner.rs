@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ostrakon_computation::{
-    Archive, Committee, ComputationId, Contributors, Draft, Input, Order, Said, SignedDraft, Spent,
-    Statement,
+    Archive, Cancellation, Committee, ComputationId, Contributors, Draft, Input, Order, Said,
+    SignedDraft, Spent, Statement,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::asked::{self, Asked, JOB, parameters};
@@ -218,6 +218,12 @@ impl AskedCommittee {
         order.ok().and_then(|order| serde_json::to_string(&order).ok()).unwrap_or_default()
     }
 
+    pub fn cancellation(&self, creator: &SigningKey) -> String {
+        let computation = self.asked().map(|asked| asked.computation);
+        let word = computation.map(|computation| Cancellation::sign(computation, creator));
+        word.ok().and_then(|word| serde_json::to_string(&word).ok()).unwrap_or_default()
+    }
+
     pub fn verify(&self, archive: &str) -> Shown<String> {
         let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
         let computation = self.asked()?.computation;
@@ -304,6 +310,8 @@ mod tests {
         assert!(!one.is_receipt(&report, 7, "{}"));
         let order: Order = serde_json::from_str(&one.order(&key(9))).unwrap();
         assert_eq!(order.computation, computation);
+        let word: Cancellation = serde_json::from_str(&one.cancellation(&key(9))).unwrap();
+        assert_eq!(word, Cancellation::sign(computation, &key(9)));
         assert!(one.verify("{}").is_err());
     }
 

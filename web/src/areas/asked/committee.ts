@@ -26,11 +26,13 @@ const committeeShape = record({ name: text, members: list(record({ name: text, u
 const viewShape = record({
   inputs: count,
   phase: record({
-    is: oneOf('collecting', 'sealing', 'computing', 'done', 'too-few', 'stopped'),
+    is: oneOf('collecting', 'sealing', 'computing', 'done', 'too-few', 'cancelled', 'stopped'),
     why: optional(text),
     missing: optional(count),
+    /** Who had begun to open what was cancelled. */
+    opened: optional(list(count)),
   }),
-  progress: optional(record({ stage: text, done: count, of: count })),
+  progress: optional(record({ stage: text, done: count, of: count, sent: count })),
   members: list(
     record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
   ),
@@ -70,6 +72,10 @@ export class Member extends HttpServer {
 
   order(id: string, order: string): Promise<string> {
     return this.send(`computations/${id}/order`, order);
+  }
+
+  cancel(id: string, order: string): Promise<string> {
+    return this.send(`computations/${id}/cancellation`, order);
   }
 
   archive(id: string): Promise<string> {
@@ -155,6 +161,7 @@ interface Checked {
   admits(key: DeviceKey): boolean;
   isReceipt(input: Uint8Array, member: number, answer: string): boolean;
   order(creator: DeviceKey): string;
+  cancellation(creator: DeviceKey): string;
 }
 
 /** The members together. */
@@ -180,7 +187,7 @@ export abstract class Committee {
     const answers = await Promise.allSettled(
       this.members.map(async (member) => viewShape(JSON.parse(await member.view(id)))),
     );
-    const order = ['done', 'too-few', 'stopped', 'computing', 'sealing', 'collecting'];
+    const order = ['done', 'too-few', 'cancelled', 'stopped', 'computing', 'sealing', 'collecting'];
     return answers
       .flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
       .sort((a, b) => order.indexOf(a.phase.is) - order.indexOf(b.phase.is));
@@ -220,9 +227,21 @@ export abstract class Committee {
     const most = Math.max(0, ...(await this.views(id)).map(({ inputs }) => inputs));
     if (most < minimum) throw new Told(t.early(minimum - most));
     const order = this.checked.order(creator);
-    const answers = await Promise.allSettled(this.members.map((m) => m.order(id, order)));
+    await this.any((member) => member.order(id, order));
+  }
+
+  /** Gives the creator's cancellation to all members; one that takes it passes it on. */
+  async cancel(id: string, creator: DeviceKey): Promise<void> {
+    const order = this.checked.cancellation(creator);
+    await this.any((member) => member.cancel(id, order));
+  }
+
+  /** Tells all members, of whom one has to take it. Who says no says more than who is silent. */
+  private async any(tell: (member: Member) => Promise<string>): Promise<void> {
+    const answers = await Promise.allSettled(this.members.map(tell));
     if (answers.some((answer) => answer.status === 'fulfilled')) return;
-    throw (answers[0] as PromiseRejectedResult).reason;
+    const reasons = answers.map((answer): unknown => (answer as PromiseRejectedResult).reason);
+    throw reasons.find((reason) => !isPassing(reason)) ?? reasons[0];
   }
 
   /** What `verify` makes of the archive of whichever member shows one that is proved. */

@@ -155,6 +155,13 @@ export const de: Ask = {
     close: 'Schließen und Ergebnis berechnen',
     closeHint: 'Danach kann niemand mehr antworten.',
     closing: 'Wird geschlossen …',
+    cancel: 'Zurücknehmen',
+    cancelling: 'Wird zurückgenommen …',
+    cancelConfirm:
+      'Zurücknehmen? Nichts wird berechnet, und die Server löschen alles, was abgegeben wurde. Das lässt sich nicht rückgängig machen.',
+    cancelYes: 'Endgültig zurücknehmen',
+    cancelled: (opened) =>
+      `Wer gefragt hat, hat das zurückgenommen. ${opened.length === 0 ? 'Nichts kommt heraus' : `${spoken(opened)} ${opened.length === 1 ? 'hatte' : 'hatten'} schon begonnen, das Ergebnis zu öffnen`}; was abgegeben wurde, ist gelöscht.`,
     sealing: 'Es ist geschlossen. Die Server einigen sich, welche Antworten zählen …',
     computing: (n) =>
       `Die Server rechnen mit ${several(n, 'Antwort', 'Antworten')}. Jeder sieht nur Teile, die zufällig aussehen.`,

@@ -150,6 +150,13 @@ export const en = {
     close: 'Close, and compute the result',
     closeHint: 'Nobody can answer after that.',
     closing: 'Closing…',
+    cancel: 'Take it back',
+    cancelling: 'Taking it back…',
+    cancelConfirm:
+      'Take it back? Nothing will be computed, and the servers erase everything that was handed in. This cannot be undone.',
+    cancelYes: 'Take it back for good',
+    cancelled: (opened: string[]) =>
+      `Whoever asked has taken this back. ${opened.length === 0 ? 'Nothing comes out' : `${spoken(opened)} had begun to open the result`}; what was handed in is erased.`,
     sealing: 'It is closed. The servers agree on which answers count…',
     computing: (n: number) =>
       `The servers compute on ${several(n, 'answer', 'answers')}. Each sees only parts that look random.`,

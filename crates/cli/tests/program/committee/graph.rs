@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Members, Person};
 use crate::common::{free_base_port, signal};
@@ -12,7 +12,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_committee_computes_on_edges_although_its_members_are_killed() {
+fn a_committee_computes_on_edges_of_files_and_bad_lines_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let members = Members::start(&directory.path().join("site"), free_base_port());
     let (home, other) = (directory.path().join("home"), directory.path().join("other"));
@@ -60,16 +60,9 @@ fn a_committee_computes_on_edges_although_its_members_are_killed() {
     let again = second.complaint(&["graph", "contribute", invitation(1), text(&two)], 1);
     assert!(again.contains("already"), "{again}");
 
-    // The third owner never comes; a member is killed while all compute.
+    // The third owner never comes.
     let archive = directory.path().join("result.json");
-    let run = ["graph", "run", link, "--json", "--out", text(&archive)];
-    let killed = members.processes()[2];
-    let killing = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        signal("KILL", killed);
-    });
-    let result = person.json(&run);
-    killing.join().unwrap();
+    let result = person.json(&["graph", "run", link, "--json", "--out", text(&archive)]);
     assert_eq!(result["contributors"], 2);
     let values = &result["values"];
     let of = |name: &str| values[name].as_u64();
@@ -87,4 +80,74 @@ fn a_committee_computes_on_edges_although_its_members_are_killed() {
     let changed = std::fs::read_to_string(&archive).unwrap().replacen("knows", "owes", 1);
     std::fs::write(&archive, changed).unwrap();
     person.complaint(&["graph", "verify", text(&archive)], 3);
+}
+
+/// Waits until the member shows that it is between two hops, and kills this process then.
+fn kill_between_hops(origin: &str, id: &str, process: u32) {
+    let url = format!("{origin}/api/v1/computations/{id}");
+    let watching = async {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        loop {
+            let view: Value = match client.get(&url).send().await {
+                Ok(answer) => answer.json().await.unwrap(),
+                Err(_) => continue,
+            };
+            let (phase, progress) = (view["phase"]["is"].as_str(), &view["progress"]);
+            assert!(!matches!(phase, Some("done" | "stopped")), "it was not seen between hops");
+            if progress["stage"] == "hop" && progress["done"].as_u64() > Some(0) {
+                assert!(progress["sent"].as_u64() > Some(1_000_000), "{progress}");
+                return signal("KILL", process);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(watching);
+}
+
+/// Contributions of more than a mebibyte go in pieces, and a member that is killed when it has
+/// computed some hops goes on with them. What is cancelled before is erased.
+#[test]
+fn a_long_contribution_goes_in_pieces_and_members_killed_between_hops_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let members = Members::start(&directory.path().join("site"), free_base_port());
+    let person = Person(directory.path());
+    let edges = directory.path().join("edges.csv");
+    // A chain of vertices, and one edge many times.
+    let chain: String = (0..6).map(|v| format!("{v},{}\n", v + 1)).collect();
+    std::fs::write(&edges, chain + &"50,51\n".repeat(1000)).unwrap();
+    let create = ["graph", "create", "--server", &members.origin, "--title", "Who knows whom?"];
+    let wanted = ["--vertices", "100", "--from", "0", "--hops", "5", "--show", "vertices"];
+    let most = ["--edges", "90000", "--minimum", "1", "--json"];
+    let created = || person.json(&[&create[..], &wanted, &most].concat());
+
+    let other = created();
+    let link = other["link"].as_str().unwrap();
+    person.json(&["graph", "contribute", link, text(&edges), "--yes", "--json"]);
+    let cancelled = person.json(&["graph", "cancel", link, "--json"]);
+    assert_eq!(cancelled["ended"].as_array().unwrap().len(), 3, "{cancelled}");
+    assert_eq!((&cancelled["silent"], &cancelled["opened"]), (&json!([]), &json!([])));
+    let told = person.complaint(&["graph", "result", link], 1);
+    assert!(told.contains("who asked has cancelled it"), "{told}");
+    let run = person.complaint(&["graph", "run", link, "--even-if-few"], 1);
+    assert!(run.contains("cancelled by who asked"), "{run}");
+
+    let created = created();
+    let (link, id) = (created["link"].as_str().unwrap(), created["id"].as_str().unwrap());
+    signal("KILL", members.processes()[1]);
+    let done = person.json(&["graph", "contribute", link, text(&edges), "--yes", "--json"]);
+    assert_eq!((&done["edges"], &done["servers"]), (&1006.into(), &3.into()));
+    assert!(done["bytes"].as_u64() > Some(1 << 20), "{done}");
+    let (origin, killed) = (members.origin.clone(), members.processes()[2]);
+    let result = std::thread::scope(|scope| {
+        let killing = scope.spawn(|| kill_between_hops(&origin, id, killed));
+        let result = person.json(&["graph", "run", link, "--json"]);
+        killing.join().unwrap();
+        result
+    });
+    let of = |vertex: usize| result["values"][vertex.to_string()].as_u64();
+    let far = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None];
+    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(of), far);
+    assert!(!members.processes().contains(&killed), "it was killed, and started again");
+    let late = person.complaint(&["graph", "cancel", link], 1);
+    assert!(late.contains("too late"), "{late}");
 }

@@ -1,13 +1,14 @@
-//! What the third server can find out about a pair's factor from what it is shown.
+//! What the third server can find out about a pair's factor from what it is shown, and what comes
+//! of errors that are to cancel, of false sums, and of coins that are known too early.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use futures::FutureExt;
 use ostrakon_field::Fp61;
-use ostrakon_party::Header;
+use ostrakon_party::{Header, Message};
 use ostrakon_replicated::setup::{self, SharedKeys};
-use ostrakon_testkit::{Network, World};
+use ostrakon_testkit::{Network, Saboteur, World};
 
 use super::*;
 use crate::ruffle2::steps::SALT;
@@ -30,14 +31,34 @@ impl Journal for Memory {
 }
 
 fn bundle() -> Bundle {
+    bundle_of(0)
+}
+
+/// Two uses of one permutation, others in each slice.
+fn bundle_of(slice: u32) -> Bundle {
     let permutation = Permutation { id: 0, rows: ROWS, mirrored: false };
     let id = |number| UseId { permutation: 0, number, inverse: false };
-    Bundle::of([1, 2].map(|number| Use { id: id(number), permutation, words: 1 }).to_vec()).unwrap()
+    let uses = [1, 2].map(|use_of| Use { id: id(2 * slice + use_of), permutation, words: 1 });
+    Bundle::of(uses.to_vec()).unwrap()
+}
+
+fn seeded() -> World {
+    World::new(62, 3)
 }
 
 /// A slice as it is prepared, with everybody's keys.
 fn prepared() -> (Network, Vec<SharedKeys>) {
-    let world = World::new(62, 3);
+    let network = Network::default();
+    let (keys, done) = prepare_on(&network, 1);
+    assert!(done.into_iter().all(|prepared| prepared.unwrap().is_ok()));
+    (network, keys)
+}
+
+type Done = Vec<Option<Result<usize, Stop>>>;
+
+/// So many slices, one after the other, and how many uses each server has then.
+fn prepare_on(network: &Network, slices: u32) -> (Vec<SharedKeys>, Done) {
+    let world = seeded();
     let world = world.with_session(setup::setup_session(&world.roster.keys));
     let keys = world.run(&Network::default(), |party| {
         let randomness = world.randomness(party.id, "set-up");
@@ -45,26 +66,151 @@ fn prepared() -> (Network, Vec<SharedKeys>) {
     });
     let keys: Vec<SharedKeys> = keys.into_iter().map(|keys| keys.unwrap().unwrap()).collect();
     let world = world.with_session(keys[0].session());
-    let network = Network::default();
-    let bundles = [bundle()];
-    let done = world.run(&network, |party| {
+    let done = world.run(network, |party| {
         let seeds = JobSeeds::of_party(&keys[party.id.index()], &JOB);
-        let randomness = world.randomness(party.id, "slice");
-        let bundles = &bundles;
+        let randomness = |slice| world.randomness(party.id, &format!("slice {slice}"));
+        let randomness: Vec<_> = (0..slices).map(randomness).collect();
         async move {
             let journal = Memory::default();
             let run = |phase| Run { party: party.clone(), instance: JOB.instance(phase) };
-            let permutations = [bundles[0].first().permutation];
+            let permutations = [bundle().first().permutation];
             let stated =
                 state_seeds(&run(Phase::Seeds), &JOB, &seeds, &permutations, &journal).await?;
-            let slice = Slice { job: &JOB, number: 0, bundles, failing: Failing::Opens };
-            let run = run(Phase::Slice(0));
-            prepare::<Fp61>(&run, &seeds, &slice, &stated, randomness, &journal).await
+            let mut uses = 0;
+            for (number, randomness) in (0..).zip(randomness) {
+                let bundles = &[bundle_of(number)];
+                let slice = Slice { job: &JOB, number, bundles, failing: Failing::Opens };
+                let run = run(Phase::Slice(number));
+                let task = prepare::<Fp61>(&run, &seeds, &slice, &stated, randomness, &journal);
+                uses += run.with_accusations(task).await?.len();
+            }
+            Ok(uses)
         }
         .boxed_local()
     });
-    assert!(done.into_iter().all(|prepared| prepared.unwrap().is_ok()));
-    (network, keys)
+    (keys, done)
+}
+
+/// A network on which a server's messages are other ones, signed.
+fn corrupted(
+    corrupt: u8,
+    rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
+) -> Network {
+    let network = Network::default();
+    network.corrupt(Saboteur::rewriting(PartyId(corrupt), seeded().key(PartyId(corrupt)), rewrite));
+    network
+}
+
+/// Both honest servers find the corrupt one by opening the seeds.
+fn assert_is_found(done: &Done, corrupt: u8, what: &str) {
+    for party in (0..3).filter(|party| *party != usize::from(corrupt)) {
+        let end = done[party].as_ref().map(|end| end.as_ref().err());
+        let Some(Some(Stop::Broken(by, "its seeds"))) = end else { panic!("{what}: {end:?}") };
+        assert_eq!(by.0, corrupt, "{what}");
+    }
+}
+
+/// Attack: who lacks the middle factor adds an error before it, and takes it away at a guessed
+/// place after it. One of all places is right, and the table in the end is then what it should be:
+/// only the check of the stage between tells.
+#[test]
+fn an_error_that_is_cancelled_at_a_guess_in_a_later_stage_is_caught() {
+    let ends = |party: &u8| stages_of(&bundle(), *party) == [0, 2];
+    let corrupt = (0..3).find(ends).expect("one server is in the first and the last pair");
+    let words = bundle().bytes() / ELEMENT_BYTES;
+    for place in 0..words {
+        let network = corrupted(corrupt, move |_, message| {
+            let add = |word: usize, error: Fp61| {
+                let at = word * ELEMENT_BYTES;
+                let mut body = message.body.to_vec();
+                let old: Fp61 = ostrakon_field::elements(&body[at..at + ELEMENT_BYTES]).next()?;
+                let new = ostrakon_field::to_table([old + error].into_iter());
+                body[at..at + ELEMENT_BYTES].copy_from_slice(&new);
+                Some(body)
+            };
+            let step = message.signed.header.tag.step;
+            match step {
+                _ if step == Kind::shuffle_pair(0).step() => add(0, Fp61::ONE),
+                _ if step == Kind::shuffle_pair(2).step() => add(place, -Fp61::ONE),
+                _ => None,
+            }
+        });
+        let (_, done) = prepare_on(&network, 1);
+        assert_is_found(&done, corrupt, &format!("cancelled at {place}"));
+    }
+}
+
+/// A server that has computed rightly opens a false sum, to which it has committed: that the check
+/// fails is its doing alone, and the opened seeds say so.
+#[test]
+fn who_opens_a_false_sum_is_found() {
+    let honest = prepared().0;
+    for corrupt in 0..3 {
+        let of_sums = |message: &Message| {
+            let header = &message.signed.header;
+            header.from.0 == corrupt && header.tag.step == Kind::SumOpening.step()
+        };
+        let sent = honest.sent();
+        let (_, opening) = sent.iter().find(|(_, message)| of_sums(message)).expect("it opens");
+        let mut body = opening.body.to_vec();
+        let last = body.len() - ELEMENT_BYTES;
+        body[last] ^= 1;
+        let party = {
+            let world = seeded();
+            let world = world.with_session(opening.signed.header.session);
+            world.party(&Network::default(), PartyId(corrupt))
+        };
+        let run = Run { party, instance: JOB.instance(Phase::Slice(0)) };
+        let commitment = coin::commitment(&run, (Kind::SumOpening, 0), corrupt, &body);
+        let network = corrupted(corrupt, move |_, message| {
+            let step = message.signed.header.tag.step;
+            if step == Kind::SumCommitment.step() {
+                return Some(commitment.0.to_vec());
+            }
+            (step == Kind::SumOpening.step()).then(|| body.clone())
+        });
+        let (_, done) = prepare_on(&network, 1);
+        assert_is_found(&done, corrupt, "a false sum");
+    }
+}
+
+/// Every slice has a coin of its own, to which nobody commits before all have countersigned what
+/// was sent in that slice; sums are opened after it.
+#[test]
+fn each_slice_has_a_coin_that_is_tossed_when_its_messages_are_countersigned() {
+    let network = Network::default();
+    let (_, done) = prepare_on(&network, 3);
+    assert!(done.into_iter().all(|uses| uses.unwrap().unwrap() == 6));
+    let sent = network.sent();
+    let mut coins = BTreeSet::new();
+    for slice in 0..3 {
+        let instance = JOB.instance(Phase::Slice(slice));
+        let of = |kind: Kind| {
+            let tag = |message: &Message| message.signed.header.tag;
+            let of_kind = sent.iter().map(|(_, message)| message).filter(move |message| {
+                (tag(message).instance, tag(message).step) == (instance, kind.step())
+            });
+            of_kind.collect::<Vec<_>>()
+        };
+        let depth = |kind: Kind| {
+            let depths: Vec<u32> = of(kind).iter().map(|message| message.depth).collect();
+            (*depths.iter().min().unwrap(), *depths.iter().max().unwrap())
+        };
+        assert!(depth(Kind::shuffle_pair(2)).1 < depth(Kind::CoinCommitment).0, "slice {slice}");
+        let order = [
+            Kind::TranscriptStatement,
+            Kind::CoinCommitment,
+            Kind::CoinOpening,
+            Kind::SumCommitment,
+            Kind::SumOpening,
+        ];
+        for two in order.windows(2) {
+            assert!(depth(two[0]).1 < depth(two[1]).0, "slice {slice}: {two:?}");
+        }
+        let opened = of(Kind::CoinOpening);
+        coins.extend(opened.iter().map(|message| message.body.to_vec()));
+    }
+    assert_eq!(coins.len(), 9, "three contributions to each of three coins");
 }
 
 /// All orders of `0..rows`.

@@ -2,6 +2,8 @@ import type { Graph } from './en';
 import { several, spoken } from '../../../messages/de/words';
 
 const number = (n: number) => n.toLocaleString('de');
+const megabytes = (bytes: number) =>
+  (bytes / 1e6).toLocaleString('de', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 export const de: Graph = {
   instead: 'Stattdessen Dateien mit Verbindungen, von denen niemand eine sieht',
@@ -136,6 +138,7 @@ export const de: Graph = {
     verifying: 'Das Berechnete wird nachgeprüft',
     opening: 'Geöffnet wird, wonach gefragt war, und sonst nichts',
     part: (part, of) => `${number(part)} von ${number(of)}`,
+    sent: (bytes) => `${megabytes(bytes)} MB hat jeder Server bisher geschickt`,
     done: 'fertig',
   },
   weighted: 'Ein drittes Feld auf einer Zeile sagt, wie viele Verbindungen sie ist.',
@@ -181,6 +184,7 @@ export const de: Graph = {
     picture: 'Wie viele Knoten welchen Wert haben',
     value: 'Wert',
     vertices: 'Knoten',
+    vertex: 'Knoten',
     hops: (hops) => (hops === 0 ? 'Anfang' : several(hops, 'Verbindung', 'Verbindungen')),
     between: (from, to) => (from === to ? number(from) : `${number(from)} bis ${number(to)}`),
     far: (hops) => `nicht in ${number(hops)}`,

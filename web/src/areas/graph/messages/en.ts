@@ -3,6 +3,8 @@
 import { several, spoken } from '../../../messages/en/words';
 
 const number = (n: number) => n.toLocaleString('en');
+const megabytes = (bytes: number) =>
+  (bytes / 1e6).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 export const en = {
   instead: 'Files of connections instead, of which nobody sees one',
@@ -136,6 +138,7 @@ export const en = {
     verifying: 'Verifying what was computed',
     opening: 'Opening what was asked for, and nothing else',
     part: (part: number, of: number) => `${number(part)} of ${number(of)}`,
+    sent: (bytes: number) => `${megabytes(bytes)} MB sent by each server so far`,
     done: 'done',
   },
   undirected: 'Connections count in both directions.',
@@ -180,6 +183,7 @@ export const en = {
     picture: 'How many vertices have which value',
     value: 'Value',
     vertices: 'Vertices',
+    vertex: 'Vertex',
     hops: (hops: number) => (hops === 0 ? 'start' : several(hops, 'connection', 'connections')),
     between: (from: number, to: number) =>
       from === to ? number(from) : `${number(from)} to ${number(to)}`,
