@@ -38,6 +38,20 @@ fn a_local_set_has_private_secrets_and_is_never_overwritten() {
     );
 }
 
+/// Each is told the order, alike, and its own place in it.
+fn are_told_the_order(configs: &[toml::Table], told: &[String]) {
+    for (config, told) in configs.iter().zip(told) {
+        for (number, server) in config["servers"].as_array().unwrap().iter().enumerate() {
+            let (name, url) = (server["name"].as_str().unwrap(), server["url"].as_str().unwrap());
+            let line = told
+                .lines()
+                .find(|line| line.starts_with(&format!("  {number}: {name} at {url} ")));
+            let own = config["party"].as_integer() == i64::try_from(number).ok();
+            assert_eq!(line.map(|line| line.ends_with("this one")), Some(own), "{told}");
+        }
+    }
+}
+
 #[test]
 fn three_operators_exchange_cards_and_agree_on_the_numbers() {
     let directory = tempfile::tempdir().unwrap();
@@ -82,17 +96,7 @@ fn three_operators_exchange_cards_and_agree_on_the_numbers() {
         let text = std::fs::read_to_string(home.join("server.toml")).unwrap();
         text.parse::<toml::Table>().unwrap()
     });
-    // Each is told the order, alike, and its own place in it.
-    for (config, told) in configs.iter().zip(&told) {
-        for (number, server) in config["servers"].as_array().unwrap().iter().enumerate() {
-            let (name, url) = (server["name"].as_str().unwrap(), server["url"].as_str().unwrap());
-            let line = told
-                .lines()
-                .find(|line| line.starts_with(&format!("  {number}: {name} at {url} ")));
-            let own = config["party"].as_integer() == i64::try_from(number).ok();
-            assert_eq!(line.map(|line| line.ends_with("this one")), Some(own), "{told}");
-        }
-    }
+    are_told_the_order(&configs, &told);
     assert_eq!(configs[0]["servers"], configs[1]["servers"]);
     assert_eq!(configs[0]["servers"], configs[2]["servers"]);
     let mut parties = configs.each_ref().map(|config| config["party"].as_integer().unwrap());

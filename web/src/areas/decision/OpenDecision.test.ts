@@ -221,7 +221,10 @@ test('the calendar’s entry of the second visit has the date, the question, and
 });
 
 test('two people are warned before they accept that a result tells each other’s answers', () => {
-  const people = accepting.people?.map((person) => ({ ...person, part: 'invited' as const }));
+  const people: View['people'] = [
+    { name: 'Anna', part: 'invited', verified: false },
+    { name: 'Ben', part: 'invited', verified: false },
+  ];
   const two = { ...accepting, people, warnings: [{ kind: 'two-people' as const }] };
   expect(shown(null, null, { view: two, session: { account: null } })).toContain(
     t.warnings['two-people'],

@@ -139,9 +139,15 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
     let text = archive(&servers(), &json!(records).to_string(), &openings).unwrap();
     let report = verify_archive(&text, Some(&operators().digest.to_hex())).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["report"]["outcome"], outcome);
+    assert!(verify_archive(&text, Some(&"00".repeat(32))).is_err(), "other servers");
+}
+
+#[test]
+fn records_of_another_version_are_none_that_were_changed() {
+    let text = archive(&servers(), "[]", "[]").unwrap();
     let later = verify_archive(&text.replace("-decision-1", "-decision-7"), None).unwrap();
     assert_eq!(later, r#"{"version":"ostrakon-decision-7"}"#);
-    assert!(verify_archive(&text, Some(&"00".repeat(32))).is_err(), "other servers");
+    assert!(verify_archive(&text, None).is_err(), "of this version, and without a record");
 }
 
 #[test]
