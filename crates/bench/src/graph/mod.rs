@@ -185,8 +185,8 @@ pub struct Phase {
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// A value for each vertex: a distance (none if it was not reached), a degree (none if it is not
-    /// shown), a centrality; or one value, if it is the number of edges.
+    /// A value for each vertex: a distance (none if it was not reached), a degree (none if it is
+    /// not shown), a centrality; or one value, if it is the number of edges.
     pub values: Vec<Option<u64>>,
     /// The phases in order.
     pub phases: Vec<Phase>,

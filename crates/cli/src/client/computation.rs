@@ -155,8 +155,8 @@ impl Asked {
         join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
     }
 
-    /// Hands in an input at all members, and checks their receipts (C4). `tell` hears of each member
-    /// how many bytes it has, piece by piece.
+    /// Hands in an input at all members, and checks their receipts (C4). `tell` hears of each
+    /// member how many bytes it has, piece by piece.
     ///
     /// # Errors
     /// If one refuses it, or does not answer, or gives no proper receipt.

@@ -5,8 +5,9 @@
 //! and [`participant`] takes part, epoch by epoch, until its message is on the board. [`decision`]
 //! reads a decision at its servers and checks all of it; [`account`] keeps what a device must not
 //! forget of it, and [`answering`] accepts an invitation and answers. [`member`] keeps the key of
-//! this device in a room of members. [`asking`] asks a committee to compute, [`cancelling`] takes it
-//! back, [`computation`] speaks with its members, and [`survey`] keeps what belongs to a question.
+//! this device in a room of members. [`asking`] asks a committee to compute, [`cancelling`] takes
+//! that back, [`computation`] speaks with its members, and [`survey`] keeps what belongs to a
+//! question.
 
 pub mod account;
 mod agreeing;

@@ -249,3 +249,32 @@ fn a_server_that_is_shown_the_factor_that_it_lacks_reads_the_graph() {
         assert_ne!(compose(&public, &whole(&guessed)), hidden, "without it: any order at all");
     }
 }
+
+/// An error before the middle permutation, taken away again at a guessed place behind it: if the
+/// guess is right the end is as it should be, and only a check of the stage between tells.
+#[test]
+fn an_error_that_is_cancelled_at_a_guess_in_a_later_stage_shows_at_the_stage_between() {
+    let mut draw = Draw::new(21);
+    let mut words = || -> Vec<Gf64> {
+        let mut word = || u64::from(draw.below(u32::MAX)) << 32 | u64::from(draw.below(u32::MAX));
+        (0..ROWS).map(|_| Gf64(word() | 1)).collect()
+    };
+    let (rows, weights, error) = (words(), words(), words()[0]);
+    let middle = secret_permutation(5, ROWS);
+    let moved =
+        |table: &[Gf64]| -> Vec<Gf64> { middle.iter().map(|i| table[*i as usize]).collect() };
+    let sum = |weights: &[Gf64], table: &[Gf64]| {
+        weights.iter().zip(table).fold(Gf64::ZERO, |sum, (w, row)| sum + *w * *row)
+    };
+    let mut spoilt = rows.clone();
+    spoilt[4] = spoilt[4] + error;
+    let unseen = (0..ROWS).filter(|guess| {
+        let mut end = moved(&spoilt);
+        end[*guess] = end[*guess] + error;
+        sum(&moved(&weights), &end) == sum(&weights, &rows)
+    });
+    let unseen: Vec<usize> = unseen.collect();
+    assert_eq!(unseen.len(), 1, "a check of the end lets one guess of all pass");
+    assert_eq!(middle[unseen[0]], 4);
+    assert_ne!(sum(&weights, &spoilt), sum(&weights, &rows), "one of the stage lets none pass");
+}
