@@ -160,8 +160,9 @@ impl From<Abort> for Failed {
 /// seen whether its lie would have passed, so that every attempt at an answer is a try: each
 /// member begins [`GENERATIONS`] at most, and all of them add up to 2^-40.
 pub fn security(members: usize) -> u32 {
-    let attempts = GENERATIONS as usize * members;
-    SECURITY + attempts.next_power_of_two().ilog2()
+    let attempts = (GENERATIONS as usize).saturating_mul(members);
+    // ⌈log₂ attempts⌉.
+    SECURITY + attempts.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
 }
 
 /// The cheapest segment for so many AND gates; `None` if there is none.
