@@ -66,7 +66,8 @@ pub trait EngineProvider: Send + Sync + 'static {
     }
 
     /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake
-    /// processes, which hold none.
+    /// processes, which hold none, and for what is not handed in for the key's own slot. It must
+    /// say the same: otherwise it would tell who has a slot.
     ///
     /// # Errors
     /// Why it is refused; always, unless the engine can tell without a batch.

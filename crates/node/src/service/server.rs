@@ -176,6 +176,7 @@ impl Server {
             servers,
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
+            provider: Arc::clone(&provider),
             engines,
             logs: Logs::new(delivered),
             introduction: Arc::clone(&self.introduction),

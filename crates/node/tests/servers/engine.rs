@@ -85,6 +85,22 @@ impl EngineProvider for PlainProvider {
         let plain = PlainEngine { party: party.clone(), controls: Arc::clone(&self.0) };
         Ok(Engines::from([(EngineKind::Ruffle, Arc::new(plain) as _)]))
     }
+
+    fn check(
+        &self,
+        _: &SessionId,
+        context: &EpochContext,
+        _: u32,
+        _: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        is_row(context, submission)
+    }
+}
+
+fn is_row(context: &EpochContext, submission: &[u8]) -> Result<(), Rejected> {
+    let fits = submission.len() == context.shape.width as usize;
+    if fits { Ok(()) } else { Err(Rejected("not a row")) }
 }
 
 struct PlainEngine {
@@ -157,11 +173,7 @@ impl Batch for PlainBatch {
         _: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        if submission.len() == context.shape.width as usize {
-            Ok(())
-        } else {
-            Err(Rejected("not a row"))
-        }
+        is_row(context, submission)
     }
 
     fn mix(

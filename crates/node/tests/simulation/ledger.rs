@@ -166,6 +166,17 @@ impl EngineProvider for Watched {
         let inner = self.inner.engines(party, secret)?;
         Ok(inner.into_iter().map(|(kind, inner)| (kind, watched(inner))).collect())
     }
+
+    fn check(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        body: &[u8],
+    ) -> Result<(), Rejected> {
+        self.inner.check(session, context, slot, owner, body)
+    }
 }
 
 struct WatchedEngine {
