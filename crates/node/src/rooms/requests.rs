@@ -167,7 +167,10 @@ impl Core {
 
     /// Announces something and gives the others a while to take notice. Without them it holds here
     /// all the same, and they will learn of it.
-    async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
+    pub(crate) async fn announce_and_wait(
+        self: &Arc<Self>,
+        body: Body,
+    ) -> Result<(), ServiceError> {
         let late = || {
             ServiceError::Unavailable(
                 "the other servers do not answer; try again when they do".into(),
@@ -432,9 +435,10 @@ impl Core {
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
         let rows = self.store.faults().await.map_err(internal)?;
-        let servers = self.servers.clone();
+        let (servers, jobs) = (self.servers.clone(), self.provider.jobs());
         // Some evidence is judged by computing a batch again.
-        let judge = move || rows.into_iter().map(|row| FaultFile::new(&servers, row)).collect();
+        let file = move |row| FaultFile::new(&servers, &jobs, row);
+        let judge = move || rows.into_iter().map(file).collect();
         self.platform.blocking(judge).await.ok_or(ServiceError::Internal)
     }
 

@@ -12,10 +12,13 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
+use ostrakon_node::jobs::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{
     ByParty, Delivery, Instance, InstanceKind, Length, Party, SessionId, Step, Tag, Trust, wire,
 };
+
+use crate::toy::RaisedHands;
 
 /// What a test does to one server's engine.
 #[derive(Default)]
@@ -84,6 +87,10 @@ impl EngineProvider for PlainProvider {
         assert_eq!(secret.len(), 32);
         let plain = PlainEngine { party: party.clone(), controls: Arc::clone(&self.0) };
         Ok(Engines::from([(EngineKind::Ruffle, Arc::new(plain) as _)]))
+    }
+
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        vec![Arc::new(RaisedHands)]
     }
 
     fn check(
