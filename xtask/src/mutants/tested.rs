@@ -244,6 +244,16 @@ pub(super) const TESTED: &[Tested] = &[
         ],
     },
     Tested {
+        name: "what lacks most is prepared first, however large it is",
+        package: "ostrakon-node",
+        test: "a_giant_room_keeps_no_other_from_its_batch",
+        edits: &[Edit {
+            file: "crates/node/src/state/scheduling.rs",
+            from: "lacking.min_by_key(|(form, lack)| lack.turn(form))",
+            to: "lacking.max_by_key(|(_, lack)| lack.batches())",
+        }],
+    },
+    Tested {
         name: "two servers describe an epoch, however many may be corrupt",
         package: "ostrakon-broadcast",
         test: "of_other_numbers_of_servers_all_must_say_it",
