@@ -232,7 +232,7 @@ pub fn read_kept(bytes: &[u8]) -> bool {
     let findings = [0, 1, 2].map(|culprit| {
         let file = file(culprit, "it misbehaved", Finding::Unproven, bytes.to_vec());
         let text = serde_json::to_string(&file).expect("plain data");
-        let (read, finding) = FaultFile::verify(&text, None).expect("it is a file");
+        let (read, finding) = FaultFile::verify(&text, None, &[]).expect("it is a file");
         assert_eq!(read, file, "what is read is what is written");
         finding
     });
@@ -254,7 +254,7 @@ pub fn valid_file() -> Vec<u8> {
 pub fn read_file(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let pinned: Digest = servers().digest();
-    let Ok((file, finding)) = FaultFile::verify(text, Some(&pinned)) else { return false };
+    let Ok((file, finding)) = FaultFile::verify(text, Some(&pinned), &[]) else { return false };
     assert_eq!(file.servers, servers(), "it is of the pinned servers");
     let proves = finding == Finding::Proved;
     assert!(!proves || file.culprit == CULPRIT.0, "only server 1 has signed anything");

@@ -31,7 +31,7 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
-/// Requests about decisions a second that cost the server proofs to check and a write, from one
+/// Requests about decisions and other jobs a second that cost the server proofs to check and a write, from one
 /// address.
 const DECIDING: f64 = 50.0;
 
@@ -102,7 +102,7 @@ impl Guard {
         }
         if client != Client::Local && decides(request) && !self.deciding.take(client, DECIDING, now)
         {
-            return Err("too many keys and records of decisions from this address; wait a moment");
+            return Err("too many keys, records and words from this address; wait a moment");
         }
         let Some(room) = taken_part_in(request) else { return Ok(()) };
         let Some((capacity, seconds)) = self.service.room_size(&room) else { return Ok(()) };
@@ -137,10 +137,12 @@ fn taken_part_in(request: &Request) -> Option<RoomId> {
     if costs { RoomId::from_hex(room) } else { None }
 }
 
-/// Whether the request is about decisions, and costs the server proofs to check and a write.
+/// Whether the request is about decisions or another job, and costs the server proofs to check and
+/// a write.
 fn decides(request: &Request) -> bool {
     let path = request.uri().path();
-    let costly = ["/api/v1/shares", "/api/v1/accounts/", "/api/v1/layers", "/api/v1/decisions"];
+    let Some(path) = path.strip_prefix("/api/v1/") else { return false };
+    let costly = ["shares", "accounts/", "layers", "decisions", "jobs/"];
     request.method() == Method::POST && costly.iter().any(|costly| path.starts_with(costly))
 }
 

@@ -29,10 +29,10 @@ pub(crate) type Answer<T> = Result<axum::Json<T>, Problem>;
 pub(crate) struct StatusQuery {
     /// Answer as soon as the version is above this one.
     #[serde(default)]
-    after: u64,
+    pub after: u64,
     /// Seconds to wait for that, at most 25; 0 unless given.
     #[serde(default)]
-    wait: u32,
+    pub wait: u32,
 }
 
 /// Parameters of a board request.

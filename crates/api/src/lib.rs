@@ -17,6 +17,7 @@ mod extract;
 mod guard;
 mod handlers;
 mod hosting;
+mod jobs;
 mod listen;
 mod log;
 mod mixer;

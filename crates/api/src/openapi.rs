@@ -6,7 +6,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response};
 use utoipa::{OpenApi, ToSchema};
 
 use crate::problem::{self, Problem};
-use crate::{decisions, handlers, hosting, operator};
+use crate::{decisions, handlers, hosting, jobs, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -43,6 +43,8 @@ use crate::{decisions, handlers, hosting, operator};
         decisions::append,
         decisions::receipt,
         decisions::mail,
+        jobs::subject,
+        jobs::say,
         handlers::healthz,
         handlers::readyz,
         handlers::metrics,
@@ -147,7 +149,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 34);
+        assert_eq!(paths.len(), 35);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");

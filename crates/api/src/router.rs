@@ -17,7 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
 use crate::problem::Problem;
-use crate::{decisions, handlers, hosting, openapi, operator, web};
+use crate::{decisions, handlers, hosting, jobs, openapi, operator, web};
 
 /// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a
 /// third of it.
@@ -111,6 +111,7 @@ fn api() -> Router<Service> {
         .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))
         .route("/api/v1/decisions/{id}/receipts/{number}", get(decisions::receipt))
         .route("/api/v1/decisions/{id}/mail", post(decisions::mail))
+        .route("/api/v1/jobs/{job}/{subject}", get(jobs::subject).post(jobs::say))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))
         .route("/api/v1/rooms/{id}/epochs/{number}/submission", post(handlers::submit))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use ostrakon_crypto::Digest;
 use ostrakon_node::evidence::{FaultFile, Finding, LONGEST_FILE};
+use ostrakon_node::{EngineProvider, ThreeServers};
 use serde::Serialize;
 
 use crate::{failure, output};
@@ -59,8 +60,8 @@ pub fn run(command: &Command) -> Result<()> {
     }
     let text =
         std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
-    let (file, finding) =
-        FaultFile::verify(&text, options.servers.as_ref()).map_err(failure::unproven)?;
+    let (file, finding) = FaultFile::verify(&text, options.servers.as_ref(), &ThreeServers.jobs())
+        .map_err(failure::unproven)?;
     let found = Found {
         finding,
         culprit: file.culprit,

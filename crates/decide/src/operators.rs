@@ -1,7 +1,7 @@
 //! The three servers, as decisions know them.
 
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
-use ostrakon_party::{PartyId, Servers};
+use ostrakon_party::{PartyId, Servers, Trust};
 
 /// How many servers a deployment has.
 pub const SERVERS: usize = 3;
@@ -13,6 +13,12 @@ pub struct Operators {
     pub digest: Digest,
     /// By party number.
     pub keys: [VerifyingKey; SERVERS],
+}
+
+/// What private decisions bear of the operators: one of the three may be corrupt.
+#[must_use]
+pub fn trust() -> Trust {
+    Trust::one_of_three()
 }
 
 impl Operators {

@@ -27,8 +27,8 @@ use crate::memory::verified::{Damaged, Verified};
 use crate::memory::watchers::Watchers;
 use crate::platform::mailer::Mailer;
 use crate::platform::{Links, Platform};
-use crate::provider::Engines;
 use crate::provider::trusts::Trusts;
+use crate::provider::{EngineProvider, Engines};
 use crate::state::{Effect, World};
 
 /// A running server.
@@ -43,6 +43,8 @@ pub(crate) struct Core {
     pub trusts: Trusts,
     pub mesh: Arc<dyn Links>,
     pub store: Disk,
+    /// Looks at submissions without a batch.
+    pub provider: Arc<dyn EngineProvider>,
     pub engines: Engines,
     pub logs: Logs,
     pub introduction: Arc<Introduction>,

@@ -5,6 +5,7 @@
 //!
 //! * `config`, `provider`, `answers`: settings, engines and what they bear ([`EngineProvider`]).
 //!   Requests and answers are those of [`ostrakon_protocol`].
+//! * [`jobs`] is the interface of what is agreed on besides rooms and decisions.
 //! * [`platform`] is the clock, the threads and the links; `disk` the store by way of it; `setup`
 //!   makes the servers' session at the first start.
 //! * `state` is what the servers agree on, and pure: what it is, what an announcement does to it,
@@ -27,6 +28,7 @@ mod decisions;
 mod disk;
 mod front;
 mod intake;
+pub mod jobs;
 mod ledger;
 mod memory;
 mod mixing;

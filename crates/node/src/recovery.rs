@@ -15,6 +15,7 @@ use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 use crate::core::Core;
 use crate::decisions::course;
 use crate::disk::Disk;
+use crate::jobs::{Job, Jobs};
 use crate::memory::introduction::Progress;
 use crate::mixing::{runner, stock};
 use crate::provider::trusts::Trusts;
@@ -23,9 +24,12 @@ use crate::rooms::hosting;
 use crate::state::announcement::Body;
 use crate::state::epochs::{Conclusion, KEPT_VERDICTS};
 use crate::state::{
-    BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World, scheduling,
+    BATCHES_KEPT, BatchInfo, Collecting, Computing, Effect, Held, Owner, Room, World, scheduling,
 };
 use ostrakon_protocol::MixingPhase;
+
+/// Words of jobs that are read at once.
+const READ_WORDS: u32 = 256;
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
@@ -48,10 +52,12 @@ pub(crate) async fn world(
     store: &Disk,
     servers: &Servers,
     trusts: &Trusts,
+    jobs: Vec<Arc<dyn Job>>,
 ) -> Result<World, Error> {
     let first_batch = renewal::base(store.generation().await?.number);
     let empty = World::new(servers.clone(), trusts.clone());
-    let mut world = World { version: 1, first_batch, ..empty };
+    let jobs = Jobs::new(jobs, servers);
+    let mut world = World { version: 1, first_batch, jobs, ..empty };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
@@ -67,6 +73,7 @@ pub(crate) async fn world(
         world.rooms.insert(RoomId(row.room), room);
     }
     course::restore(store, &mut world, first_batch).await?;
+    replay_words(store, &mut world).await?;
     for row in store
         .batches(BATCHES_KEPT as u32)
         .await?
@@ -81,6 +88,24 @@ pub(crate) async fn world(
     // A crash may have come before the file of a batch was deleted that had gone out of use.
     world.forget_old_batches();
     Ok(world)
+}
+
+/// Plays the words of jobs of this generation to their states. What they asked to be done was done,
+/// or is taken up ([`take_up`]).
+async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
+    let mut last = 0;
+    loop {
+        let rows = store.job_words(last, READ_WORDS).await?;
+        let complete = rows.len() < READ_WORDS as usize;
+        for row in rows {
+            last = row.id;
+            let taken = world.take_word(&row.said, row.announcement);
+            drop(taken.ok_or(Error::Corrupt("job_words.job"))?);
+        }
+        if complete {
+            return Ok(());
+        }
+    }
 }
 
 /// What servers said, by server, of so many.
@@ -148,7 +173,7 @@ pub(crate) async fn load(core: &Arc<Core>) -> Result<(), Error> {
     for row in core.store.epochs(KEPT_VERDICTS as u32).await? {
         if row.state == EpochState::Collecting {
             let epoch = EpochId { room: RoomId(row.room), number: row.number };
-            core.dispatch(vec![crate::state::Effect::Load(epoch)]);
+            core.dispatch(vec![Effect::Load(epoch)]);
         }
     }
     Ok(())
@@ -162,7 +187,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
         let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
         let conclusion = conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         match (row.state, conclusion) {
-            (EpochState::Sealed, None) => core.dispatch(vec![crate::state::Effect::Compute(epoch)]),
+            (EpochState::Sealed, None) => core.dispatch(vec![Effect::Compute(epoch)]),
             (EpochState::Sealed | EpochState::Settled, Some(conclusion)) => {
                 let settled = row.state == EpochState::Settled;
                 core.spawn(runner::resume(Arc::clone(core), epoch, conclusion, settled));
@@ -176,6 +201,8 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     for row in core.store.batches(BATCHES_KEPT as u32).await? {
         take_up_batch(core, &row).await;
     }
+    let undone = core.world().jobs.undone(core.me());
+    core.dispatch(undone.into_iter().map(|(job, deed)| Effect::Job(job, deed)).collect());
     course::take_up(core).await
 }
 

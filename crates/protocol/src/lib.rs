@@ -7,9 +7,11 @@
 
 pub mod decisions;
 pub mod encoding;
+mod jobs;
 mod rooms;
 mod servers;
 
+pub use jobs::{JobView, parse_subject};
 pub use rooms::{
     Accepted, ActionTaken, ActionsPage, BoardPage, CollectPhase, EpochStatus, Issue, IssueRequest,
     LastEpoch, MixingPhase, MixingStatus, NewRoom, Outcome, Presence, PresenceAnswer, RoomInfo,

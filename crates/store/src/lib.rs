@@ -37,6 +37,7 @@ pub use ledger::audit::{AuditRow, NewAudit};
 pub use ledger::change::Change;
 pub use ledger::faults::FaultRow;
 pub use ledger::generation::{Generation, Renewed, RenewedRoom};
+pub use ledger::jobs::{JobWord, JobWordRow};
 pub use rooms::RoomRow;
 pub use rooms::board::{EntryRow, NewEntry};
 pub use rooms::epochs::{AssignmentRow, EpochRow};

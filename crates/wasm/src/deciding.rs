@@ -28,6 +28,12 @@ impl Deployment {
         let servers = crate::inner::servers(servers).map_err(shown)?;
         Operators::new(&servers).map(Self).ok_or_else(|| shown("a deployment has three servers"))
     }
+
+    /// How many of the servers must say the same for it to be believed though no signature proves
+    /// it.
+    pub fn believed(&self) -> usize {
+        decide::operators::trust().believed()
+    }
 }
 
 /// A one-time key that this device has made, to be handed in at the servers and certified.

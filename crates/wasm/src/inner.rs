@@ -8,10 +8,10 @@ use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
 use ostrakon_broadcast::{
-    ClientEngine, Entry, EpochContext, RoomDescriptor, RoomId, Servers, SignedEntry,
+    ClientEngine, Entry, EpochContext, RoomDescriptor, RoomId, Servers, SignedEntry, engines,
 };
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_party::{PartyId, SessionId};
+use ostrakon_party::{PartyId, SessionId, Trust};
 use serde::{Deserialize, Serialize};
 
 /// What is shown to the user.
@@ -51,6 +51,15 @@ pub fn descriptor(json: &str) -> Result<RoomDescriptor, Sentence> {
         .map_err(|_| "the server's description of the room is malformed".to_owned())?;
     room.validate().map_err(|error| error.to_string())?;
     Ok(room)
+}
+
+/// What an engine bears among so many servers, by its name in descriptors. Of one that is not known,
+/// or not for so many, nobody is believed alone.
+pub fn trust(engine: &str, servers: usize) -> Trust {
+    let kind = serde_json::from_value(engine.into()).ok();
+    let known = kind.and_then(|kind| engines::trust(kind, servers).ok());
+    let all = || Trust::all_but_one(servers.clamp(1, 255)).expect("so many can be");
+    known.unwrap_or_else(all)
 }
 
 pub fn room_id(hex: &str) -> Result<RoomId, Sentence> {

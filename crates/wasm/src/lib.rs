@@ -15,7 +15,7 @@ mod messaging;
 mod mixing;
 mod randomness;
 
-use ostrakon_broadcast::{RoomId, client, engines, outbox};
+use ostrakon_broadcast::{RoomId, client, engines, outbox, room};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::PartyId;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
@@ -161,6 +161,26 @@ pub fn room_id(descriptor: &str) -> Result<String, JsError> {
 pub fn message_limit(descriptor: &str) -> Result<usize, JsError> {
     let room = inner::descriptor(descriptor).map_err(shown)?;
     Ok(ostrakon_broadcast::RowFormat::new(&room, 0).limit())
+}
+
+/// How many of a room's servers must say the same for it to be believed though no signature proves
+/// it: then one of them is honest, by what the room's engine bears.
+#[wasm_bindgen]
+pub fn believed(engine: &str, servers: usize) -> usize {
+    inner::trust(engine, servers).believed()
+}
+
+/// How many people it takes that a minimum is met, the servers giving out their places evenly.
+#[wasm_bindgen(js_name = peopleFor)]
+pub fn people_for(minimum: u32, engine: &str, servers: usize) -> u32 {
+    room::people_for(minimum, &inner::trust(engine, servers))
+}
+
+/// How many more people have to come until a minimum is met; `present` counts those who are there,
+/// by server. Whoever comes goes to the server that has fewest.
+#[wasm_bindgen(js_name = moreNeeded)]
+pub fn more_needed(present: &[u32], minimum: u32, engine: &str) -> u32 {
+    room::more_needed(present, minimum, &inner::trust(engine, present.len()))
 }
 
 /// The short code of the room with this id.

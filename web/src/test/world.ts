@@ -87,7 +87,7 @@ export class World {
 
   constructor() {
     this.servers = [0, 1, 2].map((party) => new FakeServer(party, this));
-    this.statuses = new Statuses('room', this.servers, this.clock);
+    this.statuses = new Statuses('room', this.servers, this.clock, 2);
   }
 
   /** All servers say that epoch `number` collects for `ms` more. */

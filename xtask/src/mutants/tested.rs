@@ -244,6 +244,37 @@ pub(super) const TESTED: &[Tested] = &[
         ],
     },
     Tested {
+        name: "what lacks most is prepared first, however large it is",
+        package: "ostrakon-node",
+        test: "a_giant_room_keeps_no_other_from_its_batch",
+        edits: &[Edit {
+            file: "crates/node/src/state/scheduling.rs",
+            from: "lacking.min_by_key(|(form, lack)| lack.turn(form))",
+            to: "lacking.max_by_key(|(_, lack)| lack.batches())",
+        }],
+    },
+    Tested {
+        name: "what an invitation is is told to whoever names it",
+        package: "ostrakon-broadcast",
+        test: "what_a_key_did_not_sign_is_refused_alike",
+        edits: &[Edit {
+            file: "crates/broadcast/src/hosting/log.rs",
+            from: "        if !claim.verifies(&self.servers, &self.room) {",
+            to: "        self.members.check_claim(&claim.invitation, &claim.key)?;
+        if !claim.verifies(&self.servers, &self.room) {",
+        }],
+    },
+    Tested {
+        name: "words of jobs are played by author, not as they were delivered",
+        package: "ostrakon-store",
+        test: "on_sqlite::words_of_jobs",
+        edits: &[Edit {
+            file: "crates/store/src/ledger/jobs.rs",
+            from: "WHERE id > $1 ORDER BY id LIMIT $2",
+            to: "WHERE id > $1 ORDER BY author, announcement LIMIT $2",
+        }],
+    },
+    Tested {
         name: "two servers describe an epoch, however many may be corrupt",
         package: "ostrakon-broadcast",
         test: "of_other_numbers_of_servers_all_must_say_it",

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use futures::future::try_join_all;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
@@ -56,8 +57,8 @@ pub struct Epoch {
     pub takes_part: Vec<(Participant, Requests)>,
 }
 
-/// Connections to the three servers.
-pub type Lines = [Connection; 3];
+/// Connections to the servers.
+pub type Lines = Vec<Connection>;
 
 #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
 fn now() -> Instant {
@@ -112,7 +113,7 @@ async fn arrive(
         let stated =
             (!prepared.is_fresh(time)).then(|| participant.state_presence(&epoch.room, time));
         let request = &stated.as_ref().unwrap_or(prepared).request;
-        let answer = line[participant.home()].call(request).await?;
+        let answer = line[participant.home(&epoch.room)].call(request).await?;
         if answer.status != 200 {
             bail!(
                 "presence was refused: {} {}",
@@ -135,24 +136,22 @@ async fn speak(epoch: Arc<Epoch>, mut line: Lines, arrived: Arrived) -> Result<L
         let Some((index, at)) = next else { return Ok(latencies) };
         tokio::time::sleep_until((at + UNTIL_SLOT).into()).await;
         let (participant, requests) = &epoch.takes_part[index];
-        let [a, b, c] = &mut line;
-        let (first, second, third) = tokio::try_join!(
-            issue(&epoch, participant, &requests.issues[0], a, 0),
-            issue(&epoch, participant, &requests.issues[1], b, 1),
-            issue(&epoch, participant, &requests.issues[2], c, 2),
-        )?;
-        let mut issued = Vec::with_capacity(3);
-        for (one, micros, repeated) in [first, second, third] {
+        let asked = requests.issues.iter().zip(&mut line).zip(0u8..);
+        let asked =
+            asked.map(|((request, line), party)| issue(&epoch, participant, request, line, party));
+        let mut issued = Vec::with_capacity(requests.issues.len());
+        for (one, micros, repeated) in try_join_all(asked).await? {
             issued.push(one);
             latencies.issue.push(micros);
             latencies.repeated += repeated;
         }
-        let issued = issued.try_into().map_err(|_| anyhow::anyhow!("three servers were asked"))?;
         let submission = participant.submission(&epoch.room, epoch.number, issued)?;
         // The server that closes epochs comes last: with everything there it may close this one
         // before the others have theirs.
-        let (second, third) = tokio::try_join!(submit(&submission, b), submit(&submission, c))?;
-        latencies.submission.extend([submit(&submission, a).await?, second, third]);
+        let (closing, others) = line.split_first_mut().context("there is no server")?;
+        let others = try_join_all(others.iter_mut().map(|line| submit(&submission, line))).await?;
+        latencies.submission.push(submit(&submission, closing).await?);
+        latencies.submission.extend(others);
     }
 }
 

@@ -246,9 +246,10 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
 async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
     let (mut speaking, mut arriving) = (Vec::new(), Vec::new());
     for number in 0..count as usize {
-        let [a, b, c] = servers.intakes.each_ref().map(|ports| ports[number / 2 % ports.len()]);
-        let lines =
-            [Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?];
+        let mut lines = Vec::with_capacity(servers.intakes.len());
+        for ports in &servers.intakes {
+            lines.push(Connection::open(ports[number / 2 % ports.len()]).await?);
+        }
         if number % 2 == 0 { speaking.push(lines) } else { arriving.push(lines) }
     }
     speaking.append(&mut arriving);

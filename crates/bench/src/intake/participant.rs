@@ -59,7 +59,7 @@ pub struct Requests {
     /// That it is there. To be stated again if the epoch takes longer than a statement is good for.
     pub presence: Statement,
     /// The servers' issues.
-    pub issues: [Request; 3],
+    pub issues: Vec<Request>,
 }
 
 impl Participant {
@@ -70,8 +70,8 @@ impl Participant {
     }
 
     /// The server at which it is present: they share the participants evenly.
-    pub fn home(&self) -> usize {
-        self.number as usize % 3
+    pub fn home(&self, room: &Room) -> usize {
+        self.number as usize % room.servers.keys.len()
     }
 
     /// What it says in an epoch.
@@ -81,7 +81,7 @@ impl Participant {
 
     /// States that it is there, at `time` in seconds since 1970.
     pub fn state_presence(&self, room: &Room, time: u64) -> Statement {
-        let digest = presence_digest(&room.id, time, PartyId(self.home() as u8));
+        let digest = presence_digest(&room.id, time, PartyId(self.home(room) as u8));
         let said =
             Presence { key: self.key.verifying_key(), time, signature: self.key.sign(&digest) };
         let body = serde_json::to_string(&said).expect("plain data");
@@ -106,7 +106,8 @@ impl Participant {
                 .join("&");
             Request::get(&format!("/api/v1/rooms/{id}/epochs/{epoch}/issue?{query}"))
         };
-        Requests { presence: self.state_presence(room, time), issues: [0, 1, 2].map(issue) }
+        let issues = (0u8..).take(room.servers.keys.len()).map(issue).collect();
+        Requests { presence: self.state_presence(room, time), issues }
     }
 
     /// Opens what a server gave.
@@ -123,9 +124,9 @@ impl Participant {
     ///
     /// # Errors
     /// If the servers contradict each other.
-    pub fn submission(&self, room: &Room, epoch: u64, issued: [Issued; 3]) -> Result<Request> {
-        let agreed =
-            envelope::agreed(&issued.map(Some)).context("the servers contradict each other")?;
+    pub fn submission(&self, room: &Room, epoch: u64, issued: Vec<Issued>) -> Result<Request> {
+        let issued: Vec<_> = issued.into_iter().map(Some).collect();
+        let agreed = envelope::agreed(&issued).context("the servers contradict each other")?;
         let content = Content::Message(self.message(epoch));
         let format = RowFormat::new(&room.descriptor, epoch);
         let row = format.encode(&content, &format.padding(&self.key))?;

@@ -194,17 +194,16 @@ impl HostLog {
         if self.bytes + size(signed) > MOST_BYTES {
             return Err(MostActions("bytes of actions").into());
         }
+        // Who is a host is nobody's business who does not hold a key.
+        let digest = action.digest(&self.servers, &self.room);
+        if !action.author.verifies(&digest, &signed.signature) {
+            return Err(Refused::Signature);
+        }
         if !self.hosts.get(&action.author).is_some_and(|host| host.active) {
             return Err(Refused::NotHost);
         }
         action.deed.validate()?;
-        self.check_deed(action)?;
-        let digest = action.digest(&self.servers, &self.room);
-        if action.author.verifies(&digest, &signed.signature) {
-            Ok(())
-        } else {
-            Err(Refused::Signature)
-        }
+        self.check_deed(action)
     }
 
     /// Whether the claim may be taken now, wherever in the log that be.
@@ -212,11 +211,13 @@ impl HostLog {
     /// # Errors
     /// [`Refused`].
     pub fn check_claim(&self, claim: &Claim) -> Result<(), Refused> {
+        if !claim.verifies(&self.servers, &self.room) {
+            return Err(Refused::Signature);
+        }
         if self.closed {
             return Err(Refused::Closed);
         }
-        self.members.check_claim(&claim.invitation, &claim.key)?;
-        if claim.verifies(&self.servers, &self.room) { Ok(()) } else { Err(Refused::Signature) }
+        self.members.check_claim(&claim.invitation, &claim.key)
     }
 
     /// The claim in the next place of the log. It is not taken yet.

@@ -1,15 +1,17 @@
-//! Which records of a chain are believed: those that two servers show alike. What one shows alone
-//! is
-//! put aside until a second one shows it, or two show something else.
+//! Which records of a chain are believed: those that so many servers show alike that one of them is
+//! honest. What fewer show is put aside until others show it too, or show something else.
 
 use std::collections::VecDeque;
 
-/// Servers that must show the same before it is believed: one of any two is honest.
-const AGREEING: usize = 2;
+use ostrakon_party::Trust;
 
-/// What the servers show beyond what is believed, by party; nothing of a server that has
-/// contradicted two others.
-pub struct Tails(Vec<VecDeque<Vec<u8>>>);
+/// What the servers show beyond what is believed.
+pub struct Tails {
+    /// By party; nothing of a server that has contradicted what is believed.
+    shown: Vec<VecDeque<Vec<u8>>>,
+    /// Servers that must show the same before it is believed.
+    believed: usize,
+}
 
 /// What is believed next.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,29 +23,29 @@ pub struct Believed {
 }
 
 impl Tails {
-    /// Of so many servers, which show nothing yet.
-    pub fn new(servers: usize) -> Self {
-        Self(vec![VecDeque::new(); servers])
+    /// Of servers that show nothing yet and bear so much.
+    pub fn new(trust: &Trust) -> Self {
+        Self { shown: vec![VecDeque::new(); trust.parties()], believed: trust.believed() }
     }
 
     /// What a server shows after everything that is believed by now.
     pub fn show(&mut self, party: usize, records: Vec<Vec<u8>>) {
-        self.0[party] = records.into();
+        self.shown[party] = records.into();
     }
 
-    /// Takes the next record that two servers show alike.
+    /// Takes the next record that enough servers show alike.
     pub fn next(&mut self) -> Option<Believed> {
         let record = self
-            .0
+            .shown
             .iter()
             .filter_map(|tail| tail.front())
             .find(|record| {
-                let same = self.0.iter().filter(|tail| tail.front() == Some(*record));
-                same.count() >= AGREEING
+                let same = self.shown.iter().filter(|tail| tail.front() == Some(*record));
+                same.count() >= self.believed
             })?
             .clone();
         let mut contradicting = Vec::new();
-        for (party, tail) in self.0.iter_mut().enumerate() {
+        for (party, tail) in self.shown.iter_mut().enumerate() {
             if tail.pop_front().is_some_and(|shown| shown != record) {
                 tail.clear();
                 contradicting.push(party);
@@ -54,12 +56,12 @@ impl Tails {
 
     /// Whether a server shows more than is believed.
     pub fn is_more(&self) -> bool {
-        self.0.iter().any(|tail| !tail.is_empty())
+        self.shown.iter().any(|tail| !tail.is_empty())
     }
 
     /// Two servers that show different records in one place, with nothing to tell whom to believe.
     pub fn conflict(&self) -> Option<(usize, usize)> {
-        let mut showing = self.0.iter().enumerate().filter(|(_, tail)| !tail.is_empty());
+        let mut showing = self.shown.iter().enumerate().filter(|(_, tail)| !tail.is_empty());
         let (one, first) = showing.next()?;
         let (another, _) = showing.find(|(_, tail)| tail.front() != first.front())?;
         Some((one, another))
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     fn shown(tails: [&str; 3]) -> Tails {
-        let mut all = Tails::new(3);
+        let mut all = Tails::new(&Trust::one_of_three());
         for (party, tail) in tails.iter().enumerate() {
             all.show(party, tail.bytes().map(|byte| vec![byte]).collect());
         }
@@ -82,6 +84,18 @@ mod tests {
         let all: Vec<_> = std::iter::from_fn(|| tails.next()).collect();
         let text = all.iter().map(|one| char::from(one.record[0])).collect();
         (text, all.into_iter().flat_map(|one| one.contradicting).collect())
+    }
+
+    #[test]
+    fn where_two_of_five_may_lie_two_are_not_believed() {
+        let trust = Trust::new(5, 2, ostrakon_party::Delivery::Stoppable).unwrap();
+        let mut tails = Tails::new(&trust);
+        for (party, record) in [(0, 1), (1, 1), (2, 2)] {
+            tails.show(party, vec![vec![record]]);
+        }
+        assert_eq!(tails.next(), None);
+        tails.show(3, vec![vec![1]]);
+        assert_eq!(tails.next(), Some(Believed { record: vec![1], contradicting: vec![2] }));
     }
 
     #[test]

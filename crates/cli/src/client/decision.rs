@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
+use ostrakon_decide::operators::trust;
 use ostrakon_decide::{
     Acknowledgement, Archive, Chain, Examined, Link, Opening, Operators, Outcome, Receipt, Refused,
     SignedRecord, Visit,
@@ -148,7 +149,7 @@ impl Decision {
     /// If no server answers, or something that two of them show does not hold.
     pub async fn read_on(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Read> {
         let servers = self.deployment.connections.len();
-        let (mut tails, mut answered, mut silent) = (Tails::new(servers), 0, None);
+        let (mut tails, mut answered, mut silent) = (Tails::new(&trust()), 0, None);
         let mut openings = Openings::new();
         for party in 0..servers {
             let (records, opened) = match self.beyond(party, length(visit)).await {

@@ -2,7 +2,8 @@
 //!
 //! What one server says alone is believed of nothing that matters: the servers' keys are those of
 //! the link, the descriptor is the one that the room's id names, entries of the board are signed
-//! and chained, and the epoch to take part in is what two servers say. Words without a signature
+//! and chained, and the epoch to take part in is what so many servers say that one of them is
+//! honest. Words without a signature
 //! say only what to ask for, and when.
 
 use std::collections::HashMap;
@@ -121,7 +122,7 @@ impl Room {
     /// needs the last `keep` entries at most: [`Room::entries`] loses others.
     ///
     /// # Errors
-    /// Like [`Room::open`], or if no two servers show the same end for a while.
+    /// Like [`Room::open`], or if too few servers show the same end for a while.
     pub async fn open_at_end(
         http: &reqwest::Client,
         link: Link,
@@ -140,16 +141,17 @@ impl Room {
             }
             pauses.pause().await;
         }
-        Err(failure::unreachable("no two servers show the same end of the room's board; try again"))
+        let text = "too few servers show the same end of the room's board; try again";
+        Err(failure::unreachable(text))
     }
 
     /// The index of the entry that is `back` before the board's end, and what it names as the one
-    /// before, as two servers show it.
+    /// before, as enough servers show it for one of them to be honest.
     async fn near_end(&self, back: u64) -> Option<(usize, Digest)> {
         let mut said: Vec<_> = self.board_lengths().await.into_iter().flatten().collect();
         said.sort_unstable();
-        // One of the two that say most is honest, so there are so many.
-        let length = *said.get(said.len().checked_sub(2)?)?;
+        // One of those that say most is honest, so there are so many.
+        let length = *said.get(said.len().checked_sub(self.believed())?)?;
         let index = length.saturating_sub(back);
         if index == 0 {
             return Some((0, Digest([0; 32])));
@@ -163,8 +165,8 @@ impl Room {
         };
         let shown = futures::future::join_all(self.parties().map(ask)).await;
         let digests: Vec<_> = shown.iter().flatten().map(|e| e.digest(&self.servers)).collect();
-        let twice = |digest: &&Digest| digests.iter().filter(|other| other == digest).count() >= 2;
-        let agreed = digests.iter().find(twice)?;
+        let same = |digest: &Digest| digests.iter().filter(|other| *other == digest).count();
+        let agreed = digests.iter().find(|digest| same(digest) >= self.believed())?;
         let entry = shown.iter().flatten().find(|entry| entry.digest(&self.servers) == *agreed)?;
         Some((usize::try_from(index).ok()?, entry.previous))
     }
@@ -176,6 +178,11 @@ impl Room {
             tasks.spawn(follow(self.clone(), party));
         }
         tasks
+    }
+
+    /// Servers that must say the same for it to be believed without a signature.
+    fn believed(&self) -> usize {
+        engines::believed(self.descriptor.engine, self.connections.len())
     }
 
     /// All servers, in order.
@@ -193,7 +200,7 @@ impl Room {
         self.known.statuses.subscribe()
     }
 
-    /// The epoch that collects, which two servers describe alike.
+    /// The epoch that collects, which enough servers describe alike.
     pub fn collecting(&self) -> watch::Receiver<Option<u64>> {
         self.known.collecting.subscribe()
     }
@@ -410,12 +417,14 @@ fn learn(room: &Room, party: PartyId, status: Status) {
     known.statuses.send_modify(|statuses| statuses[party.index()] = Some(status));
     let statuses = known.statuses.borrow();
     let contexts = statuses.iter().flatten().filter_map(|status| status.context.as_ref());
-    let number = agreed(contexts.filter(|context| context.is_of(&room.descriptor)));
+    let believed = room.believed();
+    let number = agreed(contexts.filter(|context| context.is_of(&room.descriptor)), believed);
     // Servers hear of the next epoch one after the other; nobody goes back.
     known.collecting.send_if_modified(|current| advance(current, number));
-    let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none()).count() >= 2;
+    let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none());
+    let closed = closed.count() >= believed;
     known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
-    let ended = said_by_two(&known.over.lock().expect("no panic while noting"));
+    let ended = said_to_be_over(&known.over.lock().expect("no panic while noting"), believed);
     known.ended.send_if_modified(|current| advance(current, ended));
 }
 
@@ -426,19 +435,21 @@ fn advance(current: &mut Option<u64>, number: Option<u64>) -> bool {
     newer
 }
 
-/// The latest epoch that two servers describe alike.
-fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<u64> {
-    let twice = contexts
-        .clone()
-        .filter(|context| contexts.clone().filter(|other| other == context).count() >= 2);
-    twice.map(|context| context.epoch.number).max()
+/// The latest epoch that so many servers describe alike.
+fn agreed<'a>(
+    contexts: impl Iterator<Item = &'a EpochContext> + Clone,
+    believed: usize,
+) -> Option<u64> {
+    let same = |context: &EpochContext| contexts.clone().filter(|other| *other == context).count();
+    let agreed = contexts.clone().filter(|context| same(context) >= believed);
+    agreed.map(|context| context.epoch.number).max()
 }
 
-/// The last epoch that is over by the word of two servers.
-fn said_by_two(over: &[Option<u64>]) -> Option<u64> {
+/// The last epoch that is over by the word of so many servers.
+fn said_to_be_over(over: &[Option<u64>], believed: usize) -> Option<u64> {
     let mut over = over.to_vec();
     over.sort_unstable();
-    over.len().checked_sub(2).and_then(|second| over[second])
+    over.len().checked_sub(believed).and_then(|place| over[place])
 }
 
 #[cfg(test)]
@@ -463,20 +474,24 @@ mod tests {
     #[test]
     fn one_server_alone_opens_no_epoch() {
         let (old, new, lie) = (context(4, 10), context(5, 11), context(5, 99));
-        let agree = |contexts: &[EpochContext]| agreed(contexts.iter());
+        let agree = |contexts: &[EpochContext]| agreed(contexts.iter(), 2);
         assert_eq!(agree(&[]), None);
         assert_eq!(agree(std::slice::from_ref(&lie)), None);
         assert_eq!(agree(&[lie.clone(), new.clone()]), None);
         assert_eq!(agree(&[lie.clone(), new.clone(), new.clone()]), Some(5));
         assert_eq!(agree(&[lie, old.clone(), old.clone()]), Some(4));
-        assert_eq!(agree(&[new.clone(), new, old]), Some(5));
+        let both = [new.clone(), new, old];
+        assert_eq!(agree(&both), Some(5));
+        assert_eq!(agreed(both.iter(), 3), None, "where two may lie");
     }
 
     #[test]
     fn one_server_alone_ends_no_epoch() {
+        let said_by_two = |over: &[Option<u64>]| said_to_be_over(over, 2);
         assert_eq!(said_by_two(&[None, None, Some(u64::MAX)]), None);
         assert_eq!(said_by_two(&[Some(3), None, Some(u64::MAX)]), Some(3));
         assert_eq!(said_by_two(&[Some(3), Some(5), Some(4)]), Some(4));
         assert_eq!(said_by_two(&[Some(3)]), None);
+        assert_eq!(said_to_be_over(&[Some(3), Some(5), Some(4), Some(9)], 3), Some(4));
     }
 }

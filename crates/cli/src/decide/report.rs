@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ostrakon_decide::archive::Part;
+use ostrakon_decide::operators::SERVERS;
 use ostrakon_decide::{Ballot, Chain, Meaning, Opening, Outcome, Report, Stage};
 use ostrakon_party::PartyId;
 use serde::Serialize;
@@ -74,7 +75,7 @@ fn waiting(report: &Report, openings: &Openings) -> Option<String> {
         )),
         Stage::Closed if report.outcome.is_none() && report.shortage.is_none() => {
             let missing =
-                (0..3).filter(|party| !openings.iter().any(|(opened, _)| opened.0 == *party));
+                (0..SERVERS).filter(|party| !openings.iter().any(|(by, _)| by.index() == *party));
             let missing: Vec<_> = missing.map(|party| party.to_string()).collect();
             Some(format!("these servers have not opened the result: {}", missing.join(", ")))
         }

@@ -13,8 +13,8 @@ use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
     DecisionRow, Drawn, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation,
-    HeldRecord, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen,
-    Store, SubmissionRow, Taken, View,
+    HeldRecord, Intake, JobWordRow, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey,
+    RoomRow, Seen, Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -103,6 +103,7 @@ reads! {
     held_shares_of(owner: &[u8; 32]) -> u64;
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
     is_erased(id: &DecisionKey) -> bool;
+    job_words(after: u64, count: u32) -> Vec<JobWordRow>;
     layer(id: &DecisionKey) -> Option<Drawn>;
     mark(name: &str) -> Option<Vec<u8>>;
     marks() -> Vec<(String, Vec<u8>)>;

@@ -6,6 +6,7 @@
 //! evidence alone does not show it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::Servers;
@@ -16,6 +17,7 @@ use ostrakon_party::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::jobs::{self, Job};
 use crate::ledger::steps::{self, ControlStep};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::state::{SCHEDULER, decisions, room_class};
@@ -82,8 +84,12 @@ pub struct FaultFile {
 
 impl FaultFile {
     /// The file of a fault.
-    pub(crate) fn new(servers: &Servers, row: ostrakon_store::FaultRow) -> Self {
-        let finding = judge(servers, row.culprit, &row.evidence);
+    pub(crate) fn new(
+        servers: &Servers,
+        jobs: &[Arc<dyn Job>],
+        row: ostrakon_store::FaultRow,
+    ) -> Self {
+        let finding = judge(servers, jobs, row.culprit, &row.evidence);
         Self {
             format: FORMAT.into(),
             servers: servers.clone(),
@@ -96,11 +102,16 @@ impl FaultFile {
     }
 
     /// Reads a file and judges its evidence, trusting nothing in it. `pinned` is the digest of the
-    /// servers that room links carry; without it the finding is about *some* servers.
+    /// servers that room links carry; without it the finding is about *some* servers. They do these
+    /// `jobs`.
     ///
     /// # Errors
     /// What is wrong with the file, in words.
-    pub fn verify(text: &str, pinned: Option<&Digest>) -> Result<(Self, Finding), String> {
+    pub fn verify(
+        text: &str,
+        pinned: Option<&Digest>,
+        jobs: &[Arc<dyn Job>],
+    ) -> Result<(Self, Finding), String> {
         let file: Self = serde_json::from_str(text)
             .map_err(|error| format!("this is no fault's file: {error}"))?;
         if file.format != FORMAT {
@@ -115,13 +126,18 @@ impl FaultFile {
         if usize::from(file.culprit) >= file.servers.keys.len() {
             return Err("the file accuses a server that it does not list".into());
         }
-        let finding = judge(&file.servers, PartyId(file.culprit), &file.evidence);
+        let finding = judge(&file.servers, jobs, PartyId(file.culprit), &file.evidence);
         Ok((file, finding))
     }
 }
 
-/// What `evidence` says about `culprit` to somebody who knows the servers' keys.
-pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Finding {
+/// What `evidence` says about `culprit` to somebody who knows the servers' keys and jobs.
+pub(crate) fn judge(
+    servers: &Servers,
+    jobs: &[Arc<dyn Job>],
+    culprit: PartyId,
+    evidence: &[u8],
+) -> Finding {
     let Ok(evidence) = wire::decode::<Evidence>(evidence) else { return Finding::Unproven };
     let roster = Roster { session: servers.session, keys: servers.keys.clone() };
     let of_culprit =
@@ -154,7 +170,7 @@ pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Fin
             let read = Announcement::decode(body, servers.keys.len());
             let number = signed.header.tag.instance.number;
             let parties = servers.keys.len();
-            if read.is_ok_and(|read| !is_never_valid(culprit, number, &read, parties)) {
+            if read.is_ok_and(|read| !is_never_valid(jobs, culprit, number, &read, parties)) {
                 return Finding::Signed;
             }
             true
@@ -183,6 +199,7 @@ fn step(header: &Header) -> Option<ControlStep> {
 /// Whether no honest server makes this announcement, whatever was announced before. Part of
 /// [`crate::state::World::judge`].
 fn is_never_valid(
+    jobs: &[Arc<dyn Job>],
     author: PartyId,
     number: u64,
     announcement: &Announcement,
@@ -213,6 +230,9 @@ fn is_never_valid(
             }
             Body::DecisionHeld { decision, record } => !decisions::is_record_of(decision, record),
             Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
+            Body::Job { job, subject, word } => {
+                jobs::is_never_valid(jobs, author, (*job, subject, word))
+            }
             Body::RoomClosed(_)
             | Body::BatchReady { .. }
             | Body::BatchDropped { .. }

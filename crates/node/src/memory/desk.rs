@@ -1,4 +1,4 @@
-//! What creating rooms, hosting and erasing share.
+//! What creating rooms, hosting, erasing and saying share.
 
 use std::sync::Mutex;
 
@@ -10,12 +10,14 @@ use super::creations::Creations;
 /// that hosts who act much do not keep the scheduler from opening and closing epochs.
 const AT_ONCE: usize = 8;
 
-/// What creating rooms, hosting and erasing share at a running server.
+/// What creating rooms, hosting, erasing and saying words of jobs share at a running server.
 pub(crate) struct Desk {
     /// One for each action that may yet be on its way.
     pub acting: Semaphore,
     /// One for each claim that may yet be on its way.
     pub claiming: Semaphore,
+    /// One for each word of a job that somebody asks for and that may yet be on its way.
+    pub saying: Semaphore,
     /// Held while a claim is put into its place, so that claims do not take it from each other.
     pub placing: tokio::sync::Mutex<()>,
     /// Held while something is erased.
@@ -29,7 +31,7 @@ pub(crate) struct Desk {
 impl Default for Desk {
     fn default() -> Self {
         let (placing, erasing, erased, creations) = Default::default();
-        let [acting, claiming] = [AT_ONCE; 2].map(Semaphore::new);
-        Self { acting, claiming, placing, erasing, erased, creations }
+        let [acting, claiming, saying] = [AT_ONCE; 3].map(Semaphore::new);
+        Self { acting, claiming, saying, placing, erasing, erased, creations }
     }
 }

@@ -1,5 +1,5 @@
-//! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due, and, if
-//! it is the scheduler, takes the next decisions.
+//! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due and what
+//! is due in its jobs, and, if it is the scheduler, takes the next decisions.
 //!
 //! The decisions are pure ([`crate::state::scheduling`]); here they get the clock and are
 //! announced.
@@ -29,6 +29,11 @@ pub(crate) async fn run(core: Arc<Core>) {
         }
         while_announced(&core, || {
             scheduling::due(&core.world(), core.me(), core.platform.now_ms())
+        })
+        .await;
+        while_announced(&core, || {
+            let due = core.world().jobs.due(core.me(), core.platform.now_ms());
+            due.map(|(job, subject, word)| Body::Job { job, subject, word })
         })
         .await;
         if core.me() == SCHEDULER {

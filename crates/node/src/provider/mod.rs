@@ -14,6 +14,7 @@ pub(crate) mod trusts;
 
 pub use three::ThreeServers;
 
+use crate::jobs::Job;
 use trusts::Trusts;
 
 /// What the set-up of a deployment yields on one server.
@@ -52,6 +53,11 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// A description if `secret` is not what a set-up yielded.
     fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String>;
 
+    /// The jobs that the deployment does besides rooms and decisions: one line for each.
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        Vec::new()
+    }
+
     /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and
     /// values of all marks), somebody may be able to read messages of a sealed epoch. Always,
     /// unless the engine can tell.
@@ -66,7 +72,8 @@ pub trait EngineProvider: Send + Sync + 'static {
     }
 
     /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake
-    /// processes, which hold none.
+    /// processes, which hold none, and for what is not handed in for the key's own slot. It must
+    /// say the same: otherwise it would tell who has a slot.
     ///
     /// # Errors
     /// Why it is refused; always, unless the engine can tell without a batch.

@@ -133,11 +133,12 @@ impl Core {
         let world = self.world();
         let log = &world.rooms.get(id).ok_or_else(no_room)?.log;
         let known = log.invitations().get(&claim.invitation).filter(|invitation| invitation.active);
-        if known.is_some_and(|invitation| invitation.claimed == Some(claim.key)) {
-            return Ok(None);
+        let is_there = known.is_some_and(|invitation| invitation.claimed == Some(claim.key));
+        match log.check_claim(claim) {
+            Ok(()) => Ok(Some(log.place(claim))),
+            Err(refused) if is_there && refused != Refused::Signature => Ok(None),
+            Err(refused) => Err(refused.into()),
         }
-        log.check_claim(claim)?;
-        Ok(Some(log.place(claim)))
     }
 
     fn may_follow(

@@ -1,6 +1,6 @@
 //! What a running server answers to the requests of [`crate::Service`].
 //!
-//! Order of the checks: room, bounds, state, signature, engine; what is cheap comes first. What a
+//! Order of the checks: room, bounds, epoch, signature, and then alone what depends on who signed. What a
 //! participant is told was done is on disk: the mark that an issue left, before the issue does; a
 //! submission, before it is acknowledged.
 
@@ -167,7 +167,10 @@ impl Core {
 
     /// Announces something and gives the others a while to take notice. Without them it holds here
     /// all the same, and they will learn of it.
-    async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
+    pub(crate) async fn announce_and_wait(
+        self: &Arc<Self>,
+        body: Body,
+    ) -> Result<(), ServiceError> {
         let late = || {
             ServiceError::Unavailable(
                 "the other servers do not answer; try again when they do".into(),
@@ -288,32 +291,42 @@ impl Core {
         })
     }
 
-    /// The slot of `key` in an epoch that collects, with what it is made for and made from.
-    /// `wanted`: which, if it has several.
-    fn seat(
+    /// What an epoch that collects is made for and made from.
+    fn collecting(
+        &self,
+        id: &RoomId,
+        epoch: u64,
+    ) -> Result<(EpochContext, Material), ServiceError> {
+        let world = self.world();
+        let room = shown(&world, id)?;
+        let collecting = in_epoch(room, epoch)?;
+        let loading = || {
+            ServiceError::Unavailable(
+                "the epoch's batch is just being read; try again in a moment".into(),
+            )
+        };
+        let material = self.materials.get(collecting.batch).ok_or_else(loading)?;
+        Ok((room.context(epoch, collecting.batch, collecting.minimum), material))
+    }
+
+    /// The slot that `key` has in an epoch that collects. It may have two, if it changed its home:
+    /// then the one that it was first told, or another one that is `wanted`.
+    fn slot_of(
         &self,
         id: &RoomId,
         epoch: u64,
         key: &VerifyingKey,
         wanted: Option<u32>,
-    ) -> Result<(u32, EpochContext, Material), ServiceError> {
+    ) -> Result<u32, ServiceError> {
         let world = self.world();
-        let room = shown(&world, id)?;
-        let collecting = in_epoch(room, epoch)?;
+        let collecting = in_epoch(shown(&world, id)?, epoch)?;
         let own =
             collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
         let slot = wanted.unwrap_or(own);
         if !collecting.keys.get(key).is_some_and(|slots| slots.contains(&slot)) {
             return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
         }
-        let material = self.materials.get(collecting.batch);
-        let loading = || {
-            ServiceError::Unavailable(
-                "the epoch's batch is just being read; try again in a moment".into(),
-            )
-        };
-        let context = room.context(epoch, collecting.batch, collecting.minimum);
-        Ok((slot, context, material.ok_or_else(loading)?))
+        Ok(slot)
     }
 
     pub(crate) async fn issue(
@@ -323,7 +336,7 @@ impl Core {
         request: IssueRequest,
     ) -> Result<Issue, ServiceError> {
         let IssueRequest { key, exchange, signature } = request;
-        let (slot, context, material) = self.seat(&id, epoch, &key, None)?;
+        in_epoch(shown(&self.world(), &id)?, epoch)?;
         let name = IssueName { room: id, number: epoch, party: self.me() };
         if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
             return Err(ServiceError::Forbidden(
@@ -331,6 +344,9 @@ impl Core {
                     .into(),
             ));
         }
+        // Only now: who has a slot is nobody's business who does not hold a key.
+        let slot = self.slot_of(&id, epoch, &key, None)?;
+        let (context, material) = self.collecting(&id, epoch)?;
         let mark = Intake::Issue { room: id.0, epoch, slot, key };
         match intake::take_in(&self.intake, mark).await? {
             Taken::Recorded => {}
@@ -353,16 +369,25 @@ impl Core {
         request: SubmissionRequest,
     ) -> Result<Accepted, ServiceError> {
         let SubmissionRequest { key, slot, body } = request;
-        // It may have two, if it changed its home: then the one that it was first told. A server
-        // takes one submission of a key.
-        let (slot, context, material) = self.seat(&id, epoch, &key, Some(slot))?;
+        let (context, material) = self.collecting(&id, epoch)?;
         let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
         if body.len() > limit {
             return Err(ServiceError::TooLarge { limit });
         }
-        let checked = with(&material, |batch| batch.check(&context, slot, &key, &body));
+        // A server takes one submission of a key.
+        let owned = self.slot_of(&id, epoch, &key, Some(slot));
+        let checked = match owned {
+            Ok(_) => with(&material, |batch| batch.check(&context, slot, &key, &body)),
+            // A batch keeps what it finds, so it looks at nothing that is not a slot owner's.
+            Err(_) => {
+                let session = &self.servers.session;
+                Some(self.provider.check(session, &context, slot, &key, &body))
+            }
+        };
         let checked = checked.ok_or_else(|| epoch_over(epoch))?;
         checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        // Only now, as for issues.
+        let slot = owned?;
         let row = SubmissionRow { slot, key, body };
         match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
             Taken::Recorded => Ok(Accepted { accepted: true }),
@@ -410,9 +435,10 @@ impl Core {
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
         let rows = self.store.faults().await.map_err(internal)?;
-        let servers = self.servers.clone();
+        let (servers, jobs) = (self.servers.clone(), self.provider.jobs());
         // Some evidence is judged by computing a batch again.
-        let judge = move || rows.into_iter().map(|row| FaultFile::new(&servers, row)).collect();
+        let file = move |row| FaultFile::new(&servers, &jobs, row);
+        let judge = move || rows.into_iter().map(file).collect();
         self.platform.blocking(judge).await.ok_or(ServiceError::Internal)
     }
 

@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::decisions::{course, holding};
 use crate::mixing::{loading, runner, stock};
 use crate::rooms::hosting;
+use crate::service::jobs;
 use crate::state::Effect;
 
 /// Does what follows from changes, in their order, until the server stops. Numbers of batches to
@@ -39,6 +40,7 @@ pub(crate) async fn run(
                 core.spawn(async move { course::erase(&own, decision).await });
             }
             Effect::Open(decision) => core.spawn(course::open(own, decision)),
+            Effect::Job(job, deed) => jobs::follow(&core, job, deed),
             Effect::Hosted(room, number) => core.spawn(hosting::follow_up(own, room, number)),
         }
     }

@@ -5,6 +5,7 @@
 
 mod decisions;
 mod effects;
+mod jobs;
 mod process;
 mod server;
 

@@ -163,7 +163,7 @@ impl Server {
         let roster = Arc::new(Roster { session: result.session, keys });
         let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
         let engines = provider.engines(&party, &result.secret)?;
-        let world = recovery::world(&self.store, &servers, &trusts).await?;
+        let world = recovery::world(&self.store, &servers, &trusts, provider.jobs()).await?;
         let progress = recovery::progress(&self.store, &party.roster).await?;
         let delivered = ByParty::from(progress.delivered.clone());
         self.introduction.change(|about| about.progress = Some(progress));
@@ -176,6 +176,7 @@ impl Server {
             servers,
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
+            provider: Arc::clone(&provider),
             engines,
             logs: Logs::new(delivered),
             introduction: Arc::clone(&self.introduction),

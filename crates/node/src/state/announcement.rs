@@ -14,6 +14,8 @@ use ostrakon_decide::{Date, DecisionId};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
+use crate::jobs::Subject;
+
 /// Bytes of the longest announcement.
 pub const LONGEST: u64 = 64 << 10;
 /// What a release can say and understand in announcements. It grows by one with each release that
@@ -137,6 +139,15 @@ pub enum Body {
         /// The signed record, encoded.
         record: Vec<u8>,
     },
+    /// The author says something of a job.
+    Job {
+        /// The job's number.
+        job: u8,
+        /// What it is about.
+        subject: Subject,
+        /// The word, as the job writes it; at most [`crate::jobs::LONGEST_WORD`] bytes.
+        word: Vec<u8>,
+    },
 }
 
 impl Body {
@@ -156,7 +167,7 @@ impl Body {
             | Body::EpochDue { .. }
             | Body::Decided { .. }
             | Body::DecisionOpened { .. } => 1,
-            Body::DecisionDue { .. } | Body::DecisionHeld { .. } => 4,
+            Body::DecisionDue { .. } | Body::DecisionHeld { .. } | Body::Job { .. } => 4,
             Body::Hosted { action, .. } => language_of(&action.action.deed),
         }
     }
@@ -336,6 +347,14 @@ mod tests {
         let bytes = announcement.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
         assert_eq!(Announcement::decode(&bytes, MANY), Ok(announcement));
+    }
+
+    #[test]
+    fn the_longest_word_of_a_job_fits() {
+        let word = vec![255; crate::jobs::LONGEST_WORD];
+        let body = Body::Job { job: u8::MAX, subject: [255; 16], word };
+        let bytes = Announcement { after: vec![u64::MAX; MANY], body }.encode();
+        assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
     }
 
     #[test]

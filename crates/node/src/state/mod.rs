@@ -31,8 +31,10 @@ use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Serv
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
-use ostrakon_store::Change;
+use ostrakon_store::{Change, JobWord};
 
+pub use crate::jobs::Invalid;
+use crate::jobs::{Deed, Jobs, Said};
 use crate::provider::trusts::{self, Trusts};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::state::decisions::Decisions;
@@ -71,13 +73,8 @@ pub fn room_nonce(mut random: [u8; 16], author: PartyId, servers: usize) -> [u8;
     random
 }
 
-/// An announcement that no honest server makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Invalid(pub &'static str);
-
 /// What is to be done after a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Prepare a batch, or decline to.
     Prepare(u64),
@@ -103,6 +100,8 @@ pub enum Effect {
     /// Do what a host's action asks of every server: the action of this number in the room's host
     /// log.
     Hosted(RoomId, u64),
+    /// Do what a word of this job asks of every server.
+    Job(u8, Deed),
 }
 
 /// Everything.
@@ -120,6 +119,8 @@ pub struct World {
     pub first_batch: u64,
     /// Private decisions.
     pub decisions: Decisions,
+    /// All other jobs.
+    pub(crate) jobs: Jobs,
     /// Grows with every change.
     pub version: u64,
     /// Batches that could not be prepared since the last one became ready, and when one was last
@@ -130,8 +131,9 @@ pub struct World {
 impl World {
     /// Nothing yet.
     pub fn new(servers: Servers, trusts: Trusts) -> Self {
-        let (rooms, batches, first_batch, decisions, version, setbacks) = Default::default();
-        Self { servers, trusts, rooms, batches, first_batch, decisions, version, setbacks }
+        let (rooms, batches, first_batch, decisions, jobs) = Default::default();
+        let (version, setbacks) = Default::default();
+        Self { servers, trusts, rooms, batches, first_batch, decisions, jobs, version, setbacks }
     }
 
     /// The version after a change to `room`.
@@ -213,6 +215,12 @@ impl World {
             }
             Body::DecisionOpened { decision, opening } => {
                 self.judge_decryption(author, after, decision, opening)
+            }
+            Body::Job { job, subject, word } => {
+                let said = Said { author, number, after };
+                let changes = self.jobs.judge(&said, *job, subject, word)?;
+                let (job, subject, word) = (*job, *subject, word.clone());
+                Ok(changes.then_some(Change::Job(JobWord { job, subject, author, word })))
             }
         }
     }
@@ -477,6 +485,10 @@ impl World {
             | Change::DecisionDue { .. }
             | Change::DecisionHeld(_)
             | Change::DecisionOpening { .. } => self.apply_to_decisions(number, change),
+            Change::Job(said) => {
+                let deeds = self.take_word(said, number).unwrap_or_default();
+                deeds.into_iter().map(|deed| Effect::Job(said.job, deed)).collect()
+            }
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;
                 self.change_room(room, |room| {
@@ -486,6 +498,13 @@ impl World {
                 batch.map(Effect::Discard).into_iter().collect()
             }
         }
+    }
+
+    /// Takes a word of a job, of announcement `number`; `None` if there is no such job.
+    pub fn take_word(&mut self, said: &JobWord, number: u64) -> Option<Vec<Deed>> {
+        self.version += 1;
+        let (by, what) = ((said.author, number), (&said.subject, &said.word[..]));
+        self.jobs.apply(said.job, by, what, self.version)
     }
 
     fn change_room(&mut self, room: &[u8; 16], change: impl FnOnce(&mut Room)) {

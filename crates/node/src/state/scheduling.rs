@@ -24,8 +24,10 @@
 //! * it is voided if a server lost its batch before it was sealed, or a host has lowered the
 //!   minimum while it waits for more people;
 //! * batches are planned so that every form in use has its target; after setbacks, more and more
-//!   slowly. A room that nobody uses costs one batch, the one that its epoch waits with.
+//!   slowly. A room that nobody uses costs one batch, the one that its epoch waits with. First come
+//!   forms of which a room can open no epoch, with what is planned for it; then the small ones.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use ostrakon_broadcast::engine::Form;
@@ -162,6 +164,34 @@ fn open(world: &World, id: &RoomId, room: &Room) -> Option<Body> {
     Some(Body::EpochOpened { room: *id, number: room.next_epoch, batch: *batch })
 }
 
+/// What rooms of one form need, and what there is for them.
+#[derive(Default)]
+struct Lack {
+    rooms: i64,
+    /// One more for every further room of the form, since each may take one at any time.
+    spares: i64,
+    /// Rooms that have no epoch that collects.
+    waiting: i64,
+    /// Batches that are ready or will be.
+    supply: i64,
+}
+
+impl Lack {
+    /// How many batches are missing.
+    fn batches(&self) -> i64 {
+        self.rooms + self.spares - self.supply
+    }
+
+    /// Whose turn it is; the least comes first. Preparing a batch of a large form keeps all others
+    /// waiting, so it is begun when a room of that form can do nothing without it, or nobody else
+    /// lacks anything.
+    fn turn(&self, form: &Form) -> (bool, u64, Reverse<i64>) {
+        let can_wait = self.waiting <= self.supply;
+        let bytes = u64::from(form.shape.rows) * u64::from(form.shape.width);
+        (can_wait, bytes, Reverse(self.batches()))
+    }
+}
+
 fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     let (setbacks, since) = world.setbacks;
     let pause = if setbacks == 0 { 0 } else { (500 << setbacks.min(10)).min(LONGEST_PAUSE) };
@@ -170,28 +200,24 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     if now < since.saturating_add(pause) || preparing >= MOST_IN_PREPARATION {
         return None;
     }
-    // What every form lacks; the one that lacks most comes first.
-    let mut lacking: BTreeMap<Form, (i64, i64)> = BTreeMap::new();
+    let mut lacking: BTreeMap<Form, Lack> = BTreeMap::new();
     for room in world.rooms.values().filter(|room| room.open) {
         let used = now < room.active_at.saturating_add(USED_MS);
         if !used && room.collecting.is_some() {
             continue;
         }
-        let spare = if used { i64::from(ready) - 1 } else { 0 };
-        // One more for every further room of the form, since each may take one at any time.
-        let (rooms, spares) = lacking.entry(Form::of(&room.descriptor)).or_default();
-        *rooms += 1;
-        *spares = spare.max(*spares);
+        let lack = lacking.entry(Form::of(&room.descriptor)).or_default();
+        lack.rooms += 1;
+        lack.waiting += i64::from(room.collecting.is_none());
+        lack.spares = lack.spares.max(if used { i64::from(ready) - 1 } else { 0 });
     }
-    let mut lacking: BTreeMap<Form, i64> =
-        lacking.into_iter().map(|(form, (rooms, spares))| (form, rooms + spares)).collect();
     for batch in world.batches.values().filter(|batch| batch.is_supply()) {
         if let Some(lack) = lacking.get_mut(&batch.form) {
-            *lack -= 1;
+            lack.supply += 1;
         }
     }
-    let (form, _) =
-        lacking.into_iter().filter(|(_, lack)| *lack > 0).max_by_key(|(_, lack)| *lack)?;
+    let lacking = lacking.into_iter().filter(|(_, lack)| lack.batches() > 0);
+    let (form, _) = lacking.min_by_key(|(form, lack)| lack.turn(form))?;
     Some(Body::BatchPlanned { number: world.next_batch(), form })
 }
 

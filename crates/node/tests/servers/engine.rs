@@ -12,10 +12,13 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
+use ostrakon_node::jobs::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{
     ByParty, Delivery, Instance, InstanceKind, Length, Party, SessionId, Step, Tag, Trust, wire,
 };
+
+use crate::toy::RaisedHands;
 
 /// What a test does to one server's engine.
 #[derive(Default)]
@@ -85,6 +88,26 @@ impl EngineProvider for PlainProvider {
         let plain = PlainEngine { party: party.clone(), controls: Arc::clone(&self.0) };
         Ok(Engines::from([(EngineKind::Ruffle, Arc::new(plain) as _)]))
     }
+
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        vec![Arc::new(RaisedHands)]
+    }
+
+    fn check(
+        &self,
+        _: &SessionId,
+        context: &EpochContext,
+        _: u32,
+        _: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        is_row(context, submission)
+    }
+}
+
+fn is_row(context: &EpochContext, submission: &[u8]) -> Result<(), Rejected> {
+    let fits = submission.len() == context.shape.width as usize;
+    if fits { Ok(()) } else { Err(Rejected("not a row")) }
 }
 
 struct PlainEngine {
@@ -157,11 +180,7 @@ impl Batch for PlainBatch {
         _: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        if submission.len() == context.shape.width as usize {
-            Ok(())
-        } else {
-            Err(Rejected("not a row"))
-        }
+        is_row(context, submission)
     }
 
     fn mix(

@@ -1,7 +1,7 @@
 //! Hosts at three servers: one order, and members only.
 
 use ostrakon_broadcast::envelope::{self, IssueName};
-use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, SignedAction};
+use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, Refused, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomId};
 use ostrakon_crypto::Digest;
 use ostrakon_party::PartyId;
@@ -172,6 +172,12 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
         taken.expect("taken");
     }
     deployment.servers[0].claim(room, claims[0].clone()).await.expect("the same again");
+    // Nobody who knows both keys is told that the one has taken the other's invitation.
+    for known in [&claims[0], &hosted.claim(&deployment, 30, 20).await] {
+        let unsigned = Claim { key_signature: claims[1].key_signature, ..known.clone() };
+        let refused = deployment.servers[0].claim(room, unsigned).await;
+        assert_eq!(refused, Err(Refused::Signature.into()));
+    }
     let second = hosted.claim(&deployment, 30, 20).await;
     let refused = deployment.servers[0].claim(room, second).await;
     assert!(
@@ -221,10 +227,7 @@ async fn a_links_key_is_given_nothing(deployment: &Deployment, room: RoomId) {
         let mut of_taker = issue_request(&name, &key(10));
         of_taker.signature = issue_request(&name, &key(30)).signature;
         let forged = deployment.servers[usize::from(server)].issue(room, 0, of_taker).await;
-        assert!(
-            matches!(forged, Err(ServiceError::Forbidden(_) | ServiceError::NotFound(_))),
-            "{forged:?}"
-        );
+        assert!(matches!(forged, Err(ServiceError::Forbidden(_))), "{forged:?}");
     }
     let name = IssueName { room, number: 0, party: PartyId(0) };
     let given = deployment.servers[0]

@@ -10,6 +10,7 @@ mod engines;
 mod erasure;
 mod group;
 mod hosting;
+mod jobs;
 mod mail;
 mod malice;
 mod operator;
@@ -18,3 +19,5 @@ mod roles;
 mod scene;
 mod setup;
 mod storm;
+#[path = "jobs/toy.rs"]
+mod toy;

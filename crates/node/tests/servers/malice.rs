@@ -34,7 +34,8 @@ async fn two_announcements_under_one_number_are_evidence_for_anybody() {
         let pinned = scene.honest[server].servers().await.unwrap().digest;
         let file = scene.honest[server].fault_files().await.unwrap().remove(0);
         let text = serde_json::to_string(&file).unwrap();
-        let (_, finding) = FaultFile::verify(&text, Digest::from_hex(&pinned).as_ref()).unwrap();
+        let (_, finding) =
+            FaultFile::verify(&text, Digest::from_hex(&pinned).as_ref(), &[]).unwrap();
         assert_eq!((finding, file.finding), (Finding::Proved, Finding::Proved));
         assert!(
             file.evidence.windows(64).any(|bytes| bytes == &others.signature.0[..]),

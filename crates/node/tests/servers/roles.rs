@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
+use ostrakon_broadcast::envelope::IssueName;
+use ostrakon_broadcast::hosting::Deed;
+use ostrakon_broadcast::room::Admission;
+use ostrakon_crypto::Digest;
 use ostrakon_node::Service;
-use ostrakon_protocol::NewRoom;
-use ostrakon_protocol::ServiceError;
+use ostrakon_party::PartyId;
+use ostrakon_protocol::{IssueRequest, NewRoom, Presence, ServiceError, SubmissionRequest};
 use ostrakon_store::{Error, Scratch, Store};
 use sqlx::{AnyConnection, Connection};
 
-use crate::common::{Deployment, collects};
+use crate::common::{Deployment, collects, issue_request, key, now};
+use crate::hosting::Hosted;
 
 /// Databases in a PostgreSQL for tests, with `name` in their names.
 async fn databases(name: &str) -> [String; 3] {
@@ -104,6 +109,55 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
             .iter()
             .all(|seed| messages.contains(&format!("{seed} while the engine is away")))
     );
+}
+
+/// Otherwise whoever names keys would be told which of them are members, and which have slots.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_key_did_not_sign_is_refused_alike_by_every_process_whoever_has_the_key() {
+    let deployment = Deployment::start_shared(databases("unsigned").await).await;
+    let intake = deployment.intake().await;
+    ready(&intake).await;
+    let members = NewRoom { admission: Admission::Members, ..NewRoom::named("a room") };
+    let mut hosted = Hosted::create(&deployment, members).await;
+    let room = hosted.room;
+    let admit = [10, 11, 12].map(|seed| key(seed).verifying_key()).to_vec();
+    hosted.act(&deployment, Deed::Admit { keys: admit }).await;
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
+    deployment.present(room, 0, 10).await.expect("present");
+    let of_owner = deployment.submission(room, 0, 10, "signed").await;
+    let shown = || intake.status(room, 0, Duration::ZERO);
+    while !shown().await.is_ok_and(|status| collects(&status, 0)) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    // The owner of a slot, a member without one, and a stranger. Nobody's key has signed.
+    let signature = key(99).sign(&Digest([0; 32]));
+    let mut unsigned = of_owner.clone();
+    *unsigned.body.last_mut().unwrap() ^= 1;
+    let (mut refusals, name) = (Vec::new(), IssueName { room, number: 0, party: PartyId(0) });
+    for process in [&deployment.servers[0], &intake] {
+        for seed in [10, 11, 13] {
+            let own = key(seed).verifying_key();
+            let presence = Presence { key: own, time: now(), signature };
+            let issue = IssueRequest { signature, ..issue_request(&name, &key(seed)) };
+            let submission = SubmissionRequest { key: own, ..unsigned.clone() };
+            refusals.push([
+                process.presence(room, presence).await.unwrap_err(),
+                process.issue(room, 0, issue).await.unwrap_err(),
+                process.submit(room, 0, submission).await.unwrap_err(),
+            ]);
+        }
+    }
+    let [presence, issue, submission] = &refusals[0];
+    assert!(presence.to_string().contains("signature"), "{presence}");
+    assert!(issue.to_string().contains("signature"), "{issue}");
+    assert!(submission.to_string().contains("not signed"), "{submission}");
+    assert!(refusals.iter().all(|other| *other == refusals[0]), "{refusals:#?}");
+
+    // What is signed is accepted as before, also for the second time.
+    for process in [&deployment.servers[0], &intake, &deployment.servers[0]] {
+        process.submit(room, 0, of_owner.clone()).await.expect("signed by the owner");
+    }
 }
 
 /// Takes a database over from the engine that uses it: ends its sessions, and opens it before the

@@ -12,6 +12,7 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey, hash};
+use ostrakon_node::jobs::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{Party, PartyId, SessionId};
 
@@ -165,6 +166,21 @@ impl EngineProvider for Watched {
         };
         let inner = self.inner.engines(party, secret)?;
         Ok(inner.into_iter().map(|(kind, inner)| (kind, watched(inner))).collect())
+    }
+
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        self.inner.jobs()
+    }
+
+    fn check(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        body: &[u8],
+    ) -> Result<(), Rejected> {
+        self.inner.check(session, context, slot, owner, body)
     }
 }
 

@@ -5,12 +5,15 @@
 
 #[path = "../servers/engine.rs"]
 mod engine;
+#[path = "../servers/jobs/toy.rs"]
+mod toy;
 
 mod checks;
 mod closing;
 mod deployment;
 mod executor;
 mod host;
+mod jobs;
 mod ledger;
 mod line;
 mod logs;

@@ -178,6 +178,15 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 );
 
+CREATE TABLE job_words (
+    id           BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job          BIGINT NOT NULL,
+    subject      BYTEA NOT NULL,
+    author       BIGINT NOT NULL,
+    announcement BIGINT NOT NULL,
+    word         BYTEA NOT NULL
+);
+
 CREATE UNLOGGED TABLE views (
     name   TEXT PRIMARY KEY,
     number BIGINT NOT NULL,

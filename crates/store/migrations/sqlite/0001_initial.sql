@@ -219,6 +219,16 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 ) STRICT;
 
+-- What servers said of jobs, in the order in which it was delivered here.
+CREATE TABLE job_words (
+    id           INTEGER PRIMARY KEY,
+    job          INTEGER NOT NULL,
+    subject      BLOB NOT NULL,
+    author       INTEGER NOT NULL,
+    announcement INTEGER NOT NULL,
+    word         BLOB NOT NULL
+) STRICT;
+
 -- What an engine process and the intake processes beside it tell each other. Only PostgreSQL serves several processes;
 -- the tables are here too, for one set of queries.
 

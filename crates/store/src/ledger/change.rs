@@ -8,7 +8,7 @@ use sqlx::AnyConnection;
 use crate::database::rows::{pieces, values};
 use crate::database::transaction::{Write, to_sql};
 use crate::decisions::turnout::{self, HeldRecord};
-use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
+use crate::{BatchState, DecisionKey, EpochState, Error, JobWord, NewRecord, RoomKey};
 
 /// One change. Whoever makes it has checked that the state allows it; the schema's constraints
 /// check again.
@@ -131,6 +131,8 @@ pub enum Change {
         /// The opening, encoded.
         body: Vec<u8>,
     },
+    /// A server said something of a job.
+    Job(JobWord),
     /// An epoch ends before it was sealed; its batch is thrown away.
     VoidEpoch {
         /// The room.
@@ -215,6 +217,7 @@ impl Change {
             Change::DecisionOpening { decision, party, body } => {
                 crate::decisions::add_opening(connection, decision, *party, body).await?;
             }
+            Change::Job(said) => crate::ledger::jobs::add(connection, said, announcement).await?,
             Change::VoidEpoch { room, epoch, outcome } => {
                 void(connection, room, *epoch, outcome).await?
             }

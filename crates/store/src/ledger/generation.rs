@@ -121,7 +121,9 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
     // What would be said again at a start, or could be used, goes. Rows of batches stay: their
     // numbers are never used again.
     let tables = ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"];
-    for table in tables.into_iter().chain(["epoch_due", "batch_holders", "batch_losers"]) {
+    for table in
+        tables.into_iter().chain(["epoch_due", "batch_holders", "batch_losers", "job_words"])
+    {
         sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}")))
             .execute(&mut *connection)
             .await?;

@@ -2,7 +2,7 @@
 
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_store::{
-    BatchState, Change, EpochState, Error, Generation, NewEntry, Renewed, RenewedRoom,
+    BatchState, Change, EpochState, Error, Generation, JobWord, NewEntry, Renewed, RenewedRoom,
 };
 
 use crate::place::Place;
@@ -36,6 +36,9 @@ async fn a_generation_begins_once_and_whole(place: Place) {
         .await
         .unwrap();
     store.put_batch(6, b"more".to_vec()).await.unwrap();
+    let said = JobWord { job: 1, subject: [6; 16], author: P1, word: b"word".to_vec() };
+    deliver(&store, P1, 0, Change::Job(said)).await.unwrap();
+    assert_eq!(store.job_words(0, 8).await.unwrap().len(), 1);
     let first = Generation { number: 0, digest: None, closed: false };
     assert_eq!(store.generation().await.unwrap(), first);
     store.close_generation().await.unwrap();
@@ -57,6 +60,7 @@ async fn a_generation_begins_once_and_whole(place: Place) {
     assert_eq!(store.generation().await.unwrap(), second);
     assert!(store.announcements(P0, 0).await.unwrap().is_empty());
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty());
+    assert!(store.job_words(0, 8).await.unwrap().is_empty());
     assert!(store.assignments(&ROOM, 0).await.unwrap().is_empty());
     let epochs = store.epochs(8).await.unwrap();
     assert_eq!(

@@ -1,7 +1,8 @@
-//! What is only ever added to: announcements, marks, faults, the audit log, hosts' actions.
+//! What is only ever added to: announcements, marks, faults, the audit log, hosts' actions, words
+//! of jobs.
 
 use ostrakon_party::PartyId;
-use ostrakon_store::{Change, Error, FaultRow, NewAudit};
+use ostrakon_store::{Change, Error, FaultRow, JobWord, NewAudit};
 
 use crate::{P0, P1, Place, ROOM, collecting, deliver, on_both};
 
@@ -12,6 +13,7 @@ on_both!(
     a_fault_is_kept_once_and_a_thousand_at_most,
     records_are_read_newest_first,
     hosts_actions_form_a_chain_without_gaps,
+    words_of_jobs_are_read_in_the_order_in_which_they_were_delivered,
 );
 
 async fn announcements_are_kept_once_and_delivered_once(place: Place) {
@@ -106,4 +108,21 @@ async fn hosts_actions_form_a_chain_without_gaps(place: Place) {
     assert_eq!(store.host_actions(&ROOM, 1, 10).await.unwrap(), [vec![1]]);
     assert_eq!(store.host_actions(&ROOM, 0, 1).await.unwrap(), [vec![0]]);
     assert!(store.host_actions(&[1; 16], 0, 10).await.unwrap().is_empty());
+}
+
+/// By number and author P0's word would come before the one of P1 that it answers.
+async fn words_of_jobs_are_read_in_the_order_in_which_they_were_delivered(place: Place) {
+    let store = place.open().await;
+    let word = |author, word: u8| JobWord { job: 3, subject: [5; 16], author, word: vec![word] };
+    for (author, number, said) in [(P1, 0, 1), (P0, 0, 2), (P1, 1, 3)] {
+        deliver(&store, author, number, Change::Job(word(author, said))).await.unwrap();
+    }
+    store.announce(P0, 1, b"own", Some(&Change::Job(word(P0, 4)))).await.unwrap();
+    store.close().await;
+    let store = place.open().await;
+    let rows = store.job_words(0, 3).await.unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (row.announcement, row.said.clone())).collect();
+    assert_eq!(said, [(0, word(P1, 1)), (0, word(P0, 2)), (1, word(P1, 3))]);
+    let rest = store.job_words(rows[2].id, 3).await.unwrap();
+    assert_eq!(rest.iter().map(|row| row.said.clone()).collect::<Vec<_>>(), [word(P0, 4)]);
 }

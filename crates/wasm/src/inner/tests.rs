@@ -35,6 +35,15 @@ fn signed(number: u64, previous: Digest, messages: &[&str]) -> SignedEntry {
 }
 
 #[test]
+fn so_many_servers_are_believed_as_the_engine_bears() {
+    assert_eq!(trust("ruffle", 3), Trust::one_of_three());
+    assert_eq!(trust("clarion", 3).believed(), 2);
+    assert_eq!(trust("ruffle", 5).believed(), 5, "it is not for five");
+    assert_eq!(trust("something", 3).believed(), 3);
+    assert_eq!(trust("", 0).believed(), 1);
+}
+
+#[test]
 fn the_list_of_servers_is_read_in_order_only() {
     let read = servers(&answer().to_string()).unwrap();
     assert_eq!(read.session.0.0, [7; 32]);

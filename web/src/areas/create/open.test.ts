@@ -17,6 +17,7 @@ beforeAll(loadForTest);
 
 const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
 const policy = {
+  servers: 3,
   create: 'anyone' as const,
   limits: {
     payload: [32, 4096],

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import type { Policy } from '../../lib/hosts/hosting';
+import { loadForTest } from '../../test/world';
 import {
   KIND_NAMES,
   isAsAsked,
@@ -12,11 +13,15 @@ import {
   usual,
 } from './settings';
 
+beforeAll(loadForTest);
+
 const wide: Policy = {
+  servers: 3,
   create: 'anyone',
   limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800], retention: null },
 };
 const narrow: Policy = {
+  servers: 3,
   create: 'anyone',
   limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600], retention: 14 },
 };

@@ -2,6 +2,7 @@
 
 import { roomFor } from '../../lib/rooms/seen/crowd';
 import type { NewRoom, Policy, Range } from '../../lib/hosts/hosting';
+import { trustOf } from '../../lib/servers/trust';
 
 /** What a room is opened for: decides about everything that is not changed by hand. */
 export type Kind = 'lecture' | 'team' | 'vote';
@@ -85,9 +86,11 @@ export const mostMinimum = (capacity: number) => Math.floor(capacity / 3) * 2;
 /** The minimum and the places for so many people, as far as the servers allow them. */
 export function forPeople(
   people: number,
-  { capacity: [least, most] }: Policy['limits'],
+  engine: Settings['engine'],
+  { limits, servers }: Policy,
 ): { minimum: number; capacity: number } {
-  const { minimum, capacity } = roomFor(people);
+  const { minimum, capacity } = roomFor(people, trustOf(engine, servers));
+  const [least, most] = limits.capacity;
   const places = within(capacity, [least, most]);
   return { minimum: Math.max(1, Math.min(minimum, mostMinimum(places))), capacity: places };
 }
@@ -96,11 +99,12 @@ export function forPeople(
  * The usual settings for a purpose, as far as the servers allow them. None of them says whether
  * messages are `moderated`.
  */
-export function usual(kind: Kind, { limits }: Policy, moderated = false): Settings {
+export function usual(kind: Kind, policy: Policy, moderated = false): Settings {
   const settings = KINDS[kind];
+  const { limits } = policy;
   return {
     ...settings,
-    ...forPeople(settings.people, limits),
+    ...forPeople(settings.people, settings.engine, policy),
     size: sizeOf(within(payloadOf(settings.size), limits.payload)),
     seconds: within(settings.seconds, limits.seconds),
     retention:

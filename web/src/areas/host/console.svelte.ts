@@ -48,10 +48,12 @@ export class Console extends Viewing {
   readonly draft = new Draft();
 
   readonly messages = $derived(messagesOf(this.entries, this.log));
-  readonly epoch = $derived(epochView(this.reports, undefined, this.most, this.minimum));
+  readonly epoch = $derived(
+    epochView(this.reports, undefined, this.most, this.minimum, this.trust),
+  );
   /** Seconds of an epoch. */
   readonly seconds = $derived(this.stage.at === 'open' ? this.stage.deployment.seconds : 1);
-  readonly closed = $derived(this.log.closed || isClosed(this.reports));
+  readonly closed = $derived(this.log.closed || isClosed(this.reports, this.trust));
   /** This key as the log knows it. */
   private readonly self = $derived(this.log.hosts.find(({ key }) => key === this.key));
   readonly may = $derived(this.self?.active ?? false);

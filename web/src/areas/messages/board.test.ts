@@ -26,14 +26,15 @@ const ended = (number: number, outcome: string) => ({ last: { number, outcome, d
 
 test('one server alone makes no board longer', () => {
   const said = [report({ board_length: 900 }), report({ board_length: 4 })];
-  expect(lengthOf([...said, report({ board_length: 3 })])).toBe(4);
-  expect(lengthOf([...said, report({ board_length: 3 }, false)])).toBe(4);
-  expect(lengthOf([report({ board_length: 900 }), report({}, false)])).toBe(null);
+  expect(lengthOf([...said, report({ board_length: 3 })], 2)).toBe(4);
+  expect(lengthOf([...said, report({ board_length: 3 })], 3)).toBe(3);
+  expect(lengthOf([...said, report({ board_length: 3 }, false)], 2)).toBe(4);
+  expect(lengthOf([report({ board_length: 900 }), report({}, false)], 2)).toBe(null);
 });
 
 test('a round is over by the word of two servers, once their boards were read', () => {
   const over = (reports: Report[], length: number, last: number | null) =>
-    overBy(reports, length, last);
+    overBy(reports, length, last, 2);
   const failed = report({ board_length: 5, ...ended(9, 'too-few') });
   const published = report({ board_length: 5, ...ended(9, 'published') });
   expect(over([failed, failed, report({})], 5, 8)).toBe(9);

@@ -1,6 +1,6 @@
 // Follows the board of a room for messages from near its end on, whole, whatever is on it.
 
-import { AGREEING, type Server } from '../../lib/servers/api';
+import type { Server } from '../../lib/servers/api';
 import type { Messenger } from '../../lib/page/cryptography';
 import { Follower, type Alarm } from '../../lib/rooms/seen/follower';
 import type { Report, Statuses } from '../../lib/rooms/seen/statuses';
@@ -24,28 +24,31 @@ export const BEHIND = 64;
 export const BACK = 2 * CYCLE;
 
 /**
- * What two servers say at least, of what each says; `null` where fewer do. One of two is honest.
+ * What so many servers say at least that one of them is honest, of what each says; `null` where
+ * fewer do.
  */
-function agreed(said: (number | null)[]): number | null {
+function agreed(said: (number | null)[], believed: number): number | null {
   const known = said.filter((one) => one !== null).sort((a, b) => b - a);
-  return known[AGREEING - 1] ?? null;
+  return known[believed - 1] ?? null;
 }
 
 /** How long the board is, at least. */
-export function lengthOf(reports: readonly Report[]): number | null {
+export function lengthOf(reports: readonly Report[], believed: number): number | null {
   return agreed(
     reports.map(({ reachable, status }) => (reachable ? (status?.board_length ?? null) : null)),
+    believed,
   );
 }
 
 /**
- * The last round that two servers say is over, all of whose boards, and of those before it, were
+ * The last round that enough servers say is over, all of whose boards, and of those before it, were
  * read: `length` entries, up to that of round `last`.
  */
 export function overBy(
   reports: readonly Report[],
   length: number,
   last: number | null,
+  believed: number,
 ): number | null {
   return agreed(
     reports.map(({ reachable, status }) => {
@@ -55,6 +58,7 @@ export function overBy(
       const mixed = status.mixing.map(({ number }) => number - 1);
       return Math.min(ended.number, ...mixed);
     }),
+    believed,
   );
 }
 
@@ -95,7 +99,7 @@ export class BoardOfRounds {
       const behind = new AbortController();
       await this.follower.follow(AbortSignal.any([signal, behind.signal]), () => {
         this.settle();
-        const length = lengthOf(this.statuses.reports) ?? 0;
+        const length = lengthOf(this.statuses.reports, this.statuses.believed) ?? 0;
         if (length > this.reader.length() + BEHIND) behind.abort();
       });
     }
@@ -103,7 +107,7 @@ export class BoardOfRounds {
 
   /** Finds the entry near the end as two servers show it. Whether it was found. */
   private async begin(signal: AbortSignal): Promise<boolean> {
-    const length = lengthOf(this.statuses.reports);
+    const length = lengthOf(this.statuses.reports, this.statuses.believed);
     if (length === null) return false;
     const first = Math.max(length - BACK, 0);
     if (first === 0) return this.reader.begin(0, '[]');
@@ -119,7 +123,8 @@ export class BoardOfRounds {
   private settle(): void {
     const last = this.reader.lastRound();
     const round = last === undefined ? null : Number(last);
-    const over = overBy(this.statuses.reports, this.reader.length(), round);
+    const { reports, believed } = this.statuses;
+    const over = overBy(reports, this.reader.length(), round, believed);
     if (over !== null) this.told.read(this.reader.over(BigInt(over)));
   }
 }

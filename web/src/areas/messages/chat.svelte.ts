@@ -174,7 +174,7 @@ export class Chat {
     signal: AbortSignal,
   ): Promise<void> {
     const servers = deployment.operators.map((operator) => operator.api);
-    const statuses = new Statuses(this.pin.room, servers, systemClock);
+    const statuses = new Statuses(this.pin.room, servers, systemClock, deployment.trust.believed);
     const board = new BoardOfRounds(this.pin.room, servers, statuses, messenger, {
       read: (events) => this.heard(messenger, readEvents(events)),
       alarm: (party, reason) => {

@@ -150,6 +150,7 @@ export class Deciding {
         new DecisionVisit(this.deployment, decision),
         decision,
         this.servers(),
+        this.deployment.believed(),
       );
       await this.follow();
     } catch (error) {
@@ -537,7 +538,12 @@ export class Deciding {
   /** Reads and verifies everything anew; throws if anything differs from what is shown. */
   private async compare(deployment: Deployment): Promise<void> {
     const { decision } = this.place;
-    const anew = new Reading(new DecisionVisit(deployment, decision), decision, this.servers());
+    const anew = new Reading(
+      new DecisionVisit(deployment, decision),
+      decision,
+      this.servers(),
+      deployment.believed(),
+    );
     try {
       await anew.on((done, all) => (this.checked = { done, all }));
       const known = this.reading?.records.length ?? 0;

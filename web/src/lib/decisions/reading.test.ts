@@ -82,7 +82,7 @@ function server(shown: Shown, openings: string[] = []) {
 }
 
 function reading(...servers: ReturnType<typeof server>[]) {
-  return new Reading(new Visit(), 'id', servers, () => Promise.resolve());
+  return new Reading(new Visit(), 'id', servers, 2, () => Promise.resolve());
 }
 
 const away = new Error('away');

@@ -6,7 +6,7 @@
 import { t } from '../../messages/common';
 import { systemClock } from '../page/clock';
 import type { DecisionVisit } from '../page/cryptography';
-import { AGREEING, Problem } from '../servers/api';
+import { Problem } from '../servers/api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
 import { Told } from '../servers/told';
 import { readOutcome, readView, type Outcome, type View } from './decision';
@@ -66,6 +66,8 @@ export class Reading<V extends Verifier = DecisionVisit> {
     readonly visit: V,
     private readonly id: string,
     private readonly servers: Source[],
+    /** Servers that must show the same. */
+    private readonly believed: number,
     private readonly repaint: () => Promise<void> = () =>
       systemClock.sleep(0, new AbortController().signal),
   ) {}
@@ -172,7 +174,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
     );
     for (const [, [record]] of first) {
       const showing = first.filter(([, tail]) => tail[0] === record).map(([party]) => party);
-      if (record !== undefined && showing.length >= AGREEING) return { record, showing };
+      if (record !== undefined && showing.length >= this.believed) return { record, showing };
     }
     return null;
   }
@@ -212,7 +214,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
       const same = this.visit.digest(info.records - 1) === info.head;
       if (!same) this.distrusted.set(party, different);
     }
-    const alone = this.servers.length - this.distrusted.size < AGREEING;
+    const alone = this.servers.length - this.distrusted.size < this.believed;
     if (alone) throw new Refused([...this.distrusted.values()][0] ?? different);
   }
 
@@ -234,7 +236,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
       failures.push([party, found]);
     }
     for (const [party, doubt] of failures) this.blame(party, doubt);
-    if (failures.length >= AGREEING)
+    if (failures.length >= this.believed)
       this.unresolved ??=
         (failures.find(([party]) => !this.distrusted.has(party)) ?? failures[0])?.[1] ?? null;
     if (outcome !== null) this.unresolved = null;
@@ -275,9 +277,12 @@ export class Reading<V extends Verifier = DecisionVisit> {
       (party) => !this.distrusted.has(party) && opening(party) !== undefined,
     );
     const same = shown.filter((party) => opening(party) === opening(shower));
-    if (author !== null && (same.includes(author) || same.length >= AGREEING))
+    if (author !== null && (same.includes(author) || same.length >= this.believed))
       this.distrusted.set(author, doubt);
-    else if (same.length < AGREEING && (author === null || shown.length - same.length >= AGREEING))
+    else if (
+      same.length < this.believed &&
+      (author === null || shown.length - same.length >= this.believed)
+    )
       this.distrusted.set(shower, doubt);
   }
 

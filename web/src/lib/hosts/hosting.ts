@@ -2,11 +2,12 @@
 
 import { at } from '../servers/address';
 import { HttpServer } from '../servers/api';
-import { count, list, oneOf, optional, record, text } from '../servers/shape';
+import { count, list, oneOf, opaque, optional, record, text } from '../servers/shape';
 
 const rangeShape = optional(list(count));
 const policyShape = record({
   session: text,
+  servers: list(opaque),
   create: optional(oneOf('administrator', 'token', 'anyone')),
   limits: optional(
     record({
@@ -24,6 +25,8 @@ export type Range = readonly [number, number];
 
 /** Who may open rooms at a server, and of what sizes. */
 export interface Policy {
+  /** How many servers the deployment has. */
+  servers: number;
   create: 'administrator' | 'token' | 'anyone';
   limits: {
     payload: Range;
@@ -64,8 +67,9 @@ function range(found: number[] | null | undefined, usual: Range): Range {
 
 export class HostingServer extends HttpServer implements ActionServer {
   async policy(): Promise<Policy> {
-    const { create, limits } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
+    const { create, limits, servers } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
     return {
+      servers: servers.length,
       create: create ?? 'administrator',
       limits: {
         payload: range(limits?.payload, [32, 4096]),

@@ -114,9 +114,6 @@ export interface Server {
   code(code: string): Promise<{ room: string; servers: string }>;
 }
 
-/** So many servers say what is believed though no signature proves it: one of two is honest. */
-export const AGREEING = 2;
-
 /** Seconds that a server may take to say that nothing has changed. */
 const WAIT = 20;
 /**

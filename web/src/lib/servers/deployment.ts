@@ -1,10 +1,11 @@
 // From a link to the servers that it pins.
 
-import { AGREEING, HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
+import { HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
 import { systemClock, type Clock } from '../page/clock';
 import { messageLimit, roomId, serversDigest } from '../page/cryptography';
 import type { Params } from '../page/routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
+import { NOBODY, trustOf, type Trust } from './trust';
 
 /** Milliseconds for which a second server's word is waited for once there is one. */
 const SECOND = 3_000;
@@ -31,6 +32,8 @@ export interface Deployment {
   servers: string;
   /** The room's descriptor as JSON, for the cryptography. */
   descriptor: string;
+  /** What the servers bear, by the room's engine. */
+  trust: Trust;
   name: string;
   /** What the room is for, in the host's words; may be empty. */
   purpose: string;
@@ -80,6 +83,12 @@ const settingsShape = record({
   capacity: count,
   mode: oneOf('fair', 'robust'),
 });
+const engineShape = record({ engine: text });
+
+/** What so many servers bear of a room. */
+function borneBy(operators: Operator[], descriptor: unknown): Trust {
+  return trustOf(engineShape(descriptor).engine, operators.length);
+}
 
 /** The room that an address names, whose parts a route has matched. */
 export function pinOf({ room = '', servers = '' }: Params): Pin {
@@ -102,7 +111,7 @@ export async function connect(...wishes: Parameters<typeof connectAny>): Promise
 /**
  * Asks the server that the page came from for the others, and every one of them whether it says the
  * same. Where none answers, what was `kept` stands in, which must be what the link names as well;
- * not if two servers say that the room is no more.
+ * not if enough servers say that the room is no more.
  *
  * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
  * the link's room and one another.
@@ -124,6 +133,7 @@ export async function connectAny(
     operators,
     servers: raw,
     descriptor,
+    trust: borneBy(operators, JSON.parse(descriptor)),
     ...settings,
     hosted: host !== null && host !== undefined,
     members: admission === 'members',
@@ -172,8 +182,8 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
 }
 
 /**
- * What the servers say of a room, as its id proves it, and whether two of them say that it is
- * closed: one of the two is honest.
+ * What the servers say of a room, as its id proves it, and whether so many of them say that it
+ * is closed that one of them is honest.
  */
 async function roomOf(
   pin: Pin,
@@ -186,12 +196,18 @@ async function roomOf(
   if (first)
     return {
       descriptor: JSON.stringify(first.descriptor),
-      closed: found.filter(({ state }) => state === 'closed').length >= AGREEING,
+      closed:
+        found.filter(({ state }) => state === 'closed').length >=
+        borneBy(operators, first.descriptor).believed,
     };
   const missing = failures.filter(
     (failure) => failure instanceof Problem && failure.status === 404,
   );
-  if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor))
+  if (
+    kept &&
+    isOf(pin, kept.descriptor) &&
+    missing.length < borneBy(operators, kept.descriptor).believed
+  )
     return { descriptor: JSON.stringify(kept.descriptor), closed: false };
   // A server that shows another room than the link's is not one to go on with, and nobody shows the
   // link's.
@@ -208,8 +224,8 @@ function isOf(pin: Pin, descriptor: unknown): boolean {
 }
 
 /**
- * Asks all servers for a room: until all have answered or failed to, two have shown it, or one has
- * and the others are late.
+ * Asks all servers for a room: until all have answered or failed to, enough have shown it, or one
+ * has and the others are late.
  */
 async function asked(
   operators: Operator[],
@@ -217,16 +233,18 @@ async function asked(
   clock: Clock,
 ): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
   const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
+  let trust = NOBODY;
   const late = new AbortController();
   const enough = new Promise<void>((resolve) => {
     const look = () => {
-      if (found.length >= AGREEING || found.length + failures.length === operators.length)
+      if (found.length >= trust.believed || found.length + failures.length === operators.length)
         resolve();
       else if (found.length === 1) void clock.sleep(SECOND, late.signal).then(resolve);
     };
     const ask = async ({ api, origin }: Operator) => {
       const info = await api.room(pin.room);
       if (!isOf(pin, info.descriptor)) throw new WrongServers(origin);
+      trust = borneBy(operators, info.descriptor);
       found.push(info);
     };
     for (const operator of operators)

@@ -173,6 +173,35 @@ fn claim(scene: &Scene, invitation: u8, taker: u8) -> Claim {
     Claim::sign(&scene.servers.digest(), &scene.room.id(), &key(invitation), &key(taker))
 }
 
+/// Otherwise whoever names keys would be told what they are in the room.
+#[test]
+fn what_a_key_did_not_sign_is_refused_alike_whatever_the_key_is() {
+    let mut scene = invited();
+    scene.log.apply(&scene.log.place(&claim(&scene, 1, 2))).unwrap();
+    let admit = Deed::Admit { keys: vec![key(5).verifying_key()] };
+    scene.log.apply(&scene.log.act(&scene.host, 5, admit)).unwrap();
+    let signature = key(99).sign(&Digest([0; 32]));
+    // An invitation that was claimed, one that was not made; a key that claimed, one that was
+    // admitted, and a stranger's.
+    for invitation in [1, 7] {
+        for taker in [2, 5, 9] {
+            let forged = Claim {
+                invitation_signature: signature,
+                key_signature: signature,
+                ..claim(&scene, invitation, taker)
+            };
+            let of = format!("{taker} for {invitation}");
+            assert_eq!(scene.log.check_claim(&forged), Err(Refused::Signature), "{of}");
+            assert_eq!(scene.log.check(&scene.log.place(&forged)), Err(Refused::Signature), "{of}");
+        }
+    }
+    let pin = Deed::Pin { target: TARGET, pinned: true };
+    for author in [scene.host, key(8)] {
+        let forged = SignedAction { signature, ..scene.log.act(&author, 5, pin.clone()) };
+        assert_eq!(scene.log.check(&forged), Err(Refused::Signature));
+    }
+}
+
 #[test]
 fn an_invitation_is_claimed_once_and_takes_no_part_itself() {
     let mut scene = invited();

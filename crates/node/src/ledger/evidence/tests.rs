@@ -5,6 +5,7 @@ use ostrakon_party::{SessionId, Tag};
 use ostrakon_store::FaultRow;
 
 use super::*;
+use crate::jobs::tests::Counting;
 
 const P1: PartyId = PartyId(1);
 const P2: PartyId = PartyId(2);
@@ -31,7 +32,7 @@ fn announce(to: Recipient, body: &[u8]) -> SignedHeader {
 }
 
 fn against(culprit: PartyId, evidence: &Evidence) -> Finding {
-    judge(&servers(), culprit, &wire::encode(evidence))
+    judge(&servers(), &[], culprit, &wire::encode(evidence))
 }
 
 #[test]
@@ -100,6 +101,22 @@ fn announcements_convict_if_no_history_makes_them_valid() {
 }
 
 #[test]
+fn a_word_that_its_job_never_allows_convicts_before_whoever_knows_the_job() {
+    let (known, unknown): ([Arc<dyn Job>; 1], _) = ([Arc::new(Counting)], []);
+    let judged = |jobs: &[Arc<dyn Job>], job, word: Vec<u8>| {
+        let body = Body::Job { job, subject: [6; 16], word };
+        let body = Announcement { after: vec![0, 0, 4], body }.encode();
+        let evidence = Evidence::Announcement(announce(Recipient::All, &body), body);
+        judge(&servers(), jobs, P2, &wire::encode(&evidence))
+    };
+    assert_eq!(judged(&known, 3, vec![1]), Finding::Proved, "only the first server says it");
+    assert_eq!(judged(&known, 3, vec![2]), Finding::Signed);
+    assert_eq!(judged(&unknown, 3, vec![1]), Finding::Signed, "nobody can tell");
+    let long = vec![2; jobs::LONGEST_WORD + 1];
+    assert_eq!(judged(&unknown, 3, long), Finding::Proved);
+}
+
+#[test]
 fn an_echo_of_what_its_author_announced_to_all_is_no_fault() {
     let tag = ControlStep::Echo.of(steps::instance(P2, 4));
     let judged = |body: &[u8]| {
@@ -117,14 +134,16 @@ fn an_echo_of_what_its_author_announced_to_all_is_no_fault() {
 fn a_file_is_judged_by_what_is_signed_and_not_by_what_it_says() {
     let evidence = wire::encode(&Evidence::Private(announce(Recipient::One(P1), b"x")));
     let row = FaultRow { seen_at: 7_999, culprit: P2, what: "it whispered".into(), evidence };
-    let text = serde_json::to_string(&FaultFile::new(&servers(), row)).unwrap();
-    let (file, finding) = FaultFile::verify(&text, Some(&servers().digest())).unwrap();
+    let text = serde_json::to_string(&FaultFile::new(&servers(), &[], row)).unwrap();
+    let (file, finding) = FaultFile::verify(&text, Some(&servers().digest()), &[]).unwrap();
     assert_eq!((finding, file.finding, file.seen_at), (Finding::Proved, Finding::Proved, 7));
     assert!(
-        FaultFile::verify(&text, Some(&Digest([0; 32]))).unwrap_err().contains("other servers")
+        FaultFile::verify(&text, Some(&Digest([0; 32])), &[])
+            .unwrap_err()
+            .contains("other servers")
     );
     let accused = text.replace("\"culprit\":2", "\"culprit\":1");
-    assert_eq!(FaultFile::verify(&accused, None).unwrap().1, Finding::Unproven);
-    assert!(FaultFile::verify(&text.replace("\"culprit\":2", "\"culprit\":9"), None).is_err());
-    assert!(FaultFile::verify("{}", None).is_err());
+    assert_eq!(FaultFile::verify(&accused, None, &[]).unwrap().1, Finding::Unproven);
+    assert!(FaultFile::verify(&text.replace("\"culprit\":2", "\"culprit\":9"), None, &[]).is_err());
+    assert!(FaultFile::verify("{}", None, &[]).is_err());
 }

@@ -228,6 +228,68 @@ fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
     assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, form }));
 }
 
+/// The rows of the batches that are planned now, in their order.
+fn planned(world: &mut World, ready: u32) -> Vec<u32> {
+    let mut rows = Vec::new();
+    while let Some(Body::BatchPlanned { number, form }) = decide(world, 0, ready) {
+        world.batches.insert(number, BatchInfo::planned(form, 0, SERVERS));
+        rows.push(form.shape.rows);
+    }
+    rows
+}
+
+/// A room of a million rows whose batches take minutes, beside one of nine.
+fn with_a_giant(collects: bool) -> World {
+    let (mut world, _) = with_slots(&[]);
+    world.batches.retain(|_, batch| batch.used);
+    let mut giant = Room::new(descriptor(1_000_000), PartyId(0), &servers());
+    if collects {
+        let epoch = Collecting::new(0, 1, 500, 2, None, Trust::one_of_three());
+        giant.collecting = Some(epoch);
+        let used = BatchInfo { used: true, ..batch(Form::of(&giant.descriptor)) };
+        world.batches.insert(1, used);
+    }
+    world.rooms.insert(giant.descriptor.id(), giant);
+    world
+}
+
+#[test]
+fn a_giant_room_keeps_no_other_from_its_batch() {
+    const GIANT: u32 = 1_000_000;
+    // Each lacks three. The small one's epoch has just ended.
+    let mut world = with_a_giant(true);
+    let small = descriptor(9).id();
+    world.rooms.get_mut(&small).unwrap().collecting = None;
+    assert_eq!(planned(&mut world, 3), [9, 9], "who waits, then who is small");
+    // Both have an epoch that collects.
+    assert_eq!(planned(&mut with_a_giant(true), 3), [9, 9]);
+    // Small rooms do not keep the large one from its own, however fast they go.
+    assert_eq!(planned(&mut with_a_giant(false), 3), [GIANT, 9]);
+    let mut world = with_a_giant(false);
+    world.rooms.get_mut(&small).unwrap().collecting = None;
+    assert_eq!(planned(&mut world, 3), [9, GIANT], "what is planned for a room is its own");
+}
+
+#[test]
+fn of_forms_of_one_size_the_one_that_lacks_most_comes_first() {
+    let (mut world, _) = with_slots(&[]);
+    let clarion = |nonce| RoomDescriptor {
+        engine: ostrakon_broadcast::EngineKind::Clarion,
+        nonce: [nonce; 16],
+        ..descriptor(9)
+    };
+    let form = Form::of(&clarion(1));
+    assert_eq!(form.shape, Form::of(&descriptor(9)).shape);
+    world.batches.insert(3, BatchInfo { used: true, ..batch(form) });
+    for nonce in 1..4 {
+        let mut room = Room::new(clarion(nonce), PartyId(0), &servers());
+        room.collecting = Some(Collecting::new(0, 3, 500, 2, None, Trust::one_of_three()));
+        world.rooms.insert(room.descriptor.id(), room);
+    }
+    // Two are ready for the one room of the other engine, which lacks one of its three.
+    assert_eq!(decide(&world, 0, 3), Some(Body::BatchPlanned { number: 4, form }));
+}
+
 /// Whoever creates rooms that nobody uses makes the servers prepare one batch for each, and no
 /// more.
 #[test]

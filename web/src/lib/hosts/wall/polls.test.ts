@@ -75,7 +75,7 @@ test('while the board is still being read, no poll is taken for lost, or for cou
     ...one,
     status: one.status && { ...one.status, board_length: 5 },
   }));
-  const reading = { collecting: 13, boards: [], reports: behind, read: false };
+  const reading = { collecting: 13, boards: [], reports: behind, believed: 2, read: false };
   expect(phaseOf(poll, reading)).toBe('unread');
   expect(phaseOf(poll, { ...reading, collecting: null })).toBe('unread');
   expect(phaseOf(poll, { ...reading, boards: [1, 2, 3, 4, 8].map((epoch) => ({ epoch })) })).toBe(
@@ -87,8 +87,9 @@ test('while the board is still being read, no poll is taken for lost, or for cou
 
 test('a question is repeated only if nothing came of it', () => {
   const again = { ...poll, number: 6, epoch: 15 };
-  const counted = { collecting: 13, boards: [{ epoch: 9 }], reports: [], read: true };
-  const lost = { collecting: 13, boards: [{ epoch: 8 }, { epoch: 10 }], reports: [], read: true };
+  const now = { collecting: 13, reports: [], believed: 2, read: true };
+  const counted = { ...now, boards: [{ epoch: 9 }] };
+  const lost = { ...now, boards: [{ epoch: 8 }, { epoch: 10 }] };
   expect(repeated(again, [poll, again], lost)).toBe(poll);
   // Asked once more after a discussion, it wants new answers.
   expect(repeated(again, [poll, again], counted)).toBeNull();
@@ -99,7 +100,13 @@ test('a question is repeated only if nothing came of it', () => {
 
 test('a poll goes from open over counting to counted', () => {
   const at = (collecting: number | null, boards: number[], reports: Report[] = []) =>
-    phaseOf(poll, { collecting, boards: boards.map((epoch) => ({ epoch })), reports, read: true });
+    phaseOf(poll, {
+      collecting,
+      boards: boards.map((epoch) => ({ epoch })),
+      reports,
+      believed: 2,
+      read: true,
+    });
   expect(at(7, [6])).toBe('open');
   expect(at(9, [8])).toBe('open');
   expect(at(10, [8])).toBe('counting');
@@ -107,17 +114,18 @@ test('a poll goes from open over counting to counted', () => {
   expect(
     phaseOf(
       { ...poll, withdrawn: true },
-      { collecting: 10, boards: [{ epoch: 9 }], reports: [], read: true },
+      { collecting: 10, boards: [{ epoch: 9 }], reports: [], believed: 2, read: true },
     ),
   ).toBe('withdrawn');
 });
 
 test('a poll is lost when the board has passed its epoch, or when two servers say so', () => {
-  const at = (boards: number[], reports: Report[]) =>
+  const at = (boards: number[], reports: Report[], believed = 2) =>
     phaseOf(poll, {
       collecting: 11,
       boards: boards.map((epoch) => ({ epoch })),
       reports,
+      believed,
       read: true,
     });
   expect(at([8, 10], [])).toBe('lost');
@@ -126,6 +134,7 @@ test('a poll is lost when the board has passed its epoch, or when two servers sa
   expect(at([8], [failed, report(9, 'published', 10)])).toBe('counting');
   expect(at([8], [failed, report(9, 'too-few', 10, [9])])).toBe('counting');
   expect(at([8], [failed, report(10, 'published', 11)])).toBe('lost');
+  expect(at([8], [failed, report(10, 'published', 11)], 3)).toBe('counting');
 });
 
 test('a chart shows shares of those who answered', () => {

@@ -1,6 +1,5 @@
 // When a poll's answers are taken, where it stands, and what its result says.
 
-import { AGREEING } from '../../servers/api';
 import { keyOf, type Answer, type Poll, type PollForm, type Tally, type Target } from '../hostlog';
 import type { Report } from '../../rooms/seen/statuses';
 import { normalised } from '../../page/text';
@@ -106,34 +105,38 @@ export interface Progress {
   /** The last epochs on the board that were read, and all of them. */
   boards: { epoch: number }[];
   reports: Report[];
+  /** Servers that must say the same. */
+  believed: number;
   /** Whether the wall is read. */
   read: boolean;
 }
 
-export function phaseOf(poll: Poll, { collecting, boards, reports, read }: Progress): PollPhase {
+export function phaseOf(poll: Poll, progress: Progress): PollPhase {
+  const { collecting, boards, read } = progress;
   if (poll.withdrawn) return 'withdrawn';
   if (boards.some(({ epoch }) => epoch === poll.epoch)) return 'counted';
   const last = boards.at(-1)?.epoch ?? -1;
   // The board goes on in the order of the epochs: one that it has passed has no entry.
-  if (last > poll.epoch || endedWithoutBoard(poll.epoch, boards.length, reports)) return 'lost';
+  if (last > poll.epoch || endedWithoutBoard(poll.epoch, progress)) return 'lost';
   if (collecting !== null && collecting <= poll.epoch) return 'open';
   if (!read) return 'unread';
   return collecting === null ? 'open' : 'counting';
 }
 
 /**
- * Whether two servers say that an epoch ended and that there is no more board than was read: one of
- * them is honest.
+ * Whether so many servers that one is honest say that an epoch ended and that there is no more
+ * board than was read.
  */
-function endedWithoutBoard(epoch: number, read: number, reports: Report[]): boolean {
+function endedWithoutBoard(epoch: number, { boards, reports, believed }: Progress): boolean {
   const says = ({ status }: Report) => {
-    if (!status?.last || status.last.number < epoch || status.board_length > read) return false;
+    if (!status?.last || status.last.number < epoch) return false;
+    if (status.board_length > boards.length) return false;
     const pending =
       status.mixing.some(({ number }) => number <= epoch) ||
       (status.epoch?.number ?? Infinity) <= epoch;
     return !pending && (status.last.number > epoch || status.last.outcome !== 'published');
   };
-  return reports.filter(says).length >= AGREEING;
+  return reports.filter(says).length >= believed;
 }
 
 /**

@@ -83,9 +83,6 @@ const LONGEST_WAIT = 5_000;
 const ARRIVING = 1_500;
 /** Milliseconds after which whoever has no place looks whether the home is fuller than others. */
 const CROWDED = 1_000;
-/** Servers that must have taken a submission before it counts as handed in. */
-const TAKEN = 2;
-
 /** Milliseconds that a server may be behind its own word or behind the others before it is left. */
 const PATIENCE = 15_000;
 
@@ -367,6 +364,7 @@ export class Participant {
     due: AbortSignal,
     over: AbortSignal,
   ): Promise<Submission | null | undefined> {
+    const { believed } = this.world.statuses;
     let full = false;
     while (full ? !over.aborted : !due.aborted) {
       try {
@@ -376,7 +374,7 @@ export class Participant {
         // to write down what is to be handed in, none does, and no server is to blame: there may be
         // room soon, and the epoch is tried to its end.
         full = error instanceof StorageFull;
-        if (!full && issues.filter(Boolean).length >= 2) await this.askAgain(epoch, issues);
+        if (!full && issues.filter(Boolean).length >= believed) await this.askAgain(epoch, issues);
       }
       await this.world.clock.sleep(POLL, full ? over : due);
     }
@@ -398,10 +396,12 @@ export class Participant {
 
   /**
    * Hands the same bytes to every server, again and again until the epoch is over, however long
-   * there is no network. Whether two servers have taken them; the third goes on being tried.
+   * there is no network. Whether so many have taken them that one is honest; the others go on being
+   * tried.
    */
   private handIn(epoch: number, submission: Submission, over: AbortSignal): Promise<boolean> {
     const { room, servers, device, clock } = this.world;
+    const { believed } = this.world.statuses;
     const to = async (server: Server): Promise<boolean> => {
       while (!over.aborted) {
         try {
@@ -418,7 +418,7 @@ export class Participant {
     return new Promise((resolve) => {
       let taken = 0;
       const all = servers.map(async (server) => {
-        if ((await to(server)) && ++taken === TAKEN) resolve(true);
+        if ((await to(server)) && ++taken === believed) resolve(true);
       });
       void Promise.all(all).then(() => resolve(false));
     });

@@ -308,7 +308,7 @@ export class Session extends Viewing {
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
       // A room that is closed takes nothing more, and would be asked again and again.
-      while (!until.aborted && !isClosed(this.reports)) {
+      while (!until.aborted && !isClosed(this.reports, deployment.trust)) {
         await this.admission(deployment, keepsake, until);
         await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
       }
@@ -350,7 +350,10 @@ export class Session extends Viewing {
     const running = part(until);
     await Promise.race([
       running,
-      this.until(() => !this.admitted(deployment) || isClosed(this.reports), until),
+      this.until(
+        () => !this.admitted(deployment) || isClosed(this.reports, deployment.trust),
+        until,
+      ),
     ]);
     over.abort();
     await running;

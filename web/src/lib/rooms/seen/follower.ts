@@ -1,7 +1,7 @@
 // Reads a list on that every server serves, from whichever has more of it, and believes nothing
 // unverified.
 
-import { AGREEING, type Server, type Status } from '../../servers/api';
+import type { Server, Status } from '../../servers/api';
 import type { Statuses } from './statuses';
 
 /** What is followed. */
@@ -82,9 +82,9 @@ export class Follower {
   }
 
   /**
-   * Whether everything is read that there is, as far as can be told. Where two servers promise
-   * more, there is more: one of them is honest. Where none does, two have to say so, once every
-   * server has answered or failed to. For anything else nobody waits for ever, once whoever
+   * Whether everything is read that there is, as far as can be told. Where so many servers promise
+   * more that one of them is honest, there is more. Where none does, as many have to say so, once
+   * every server has answered or failed to. For anything else nobody waits for ever, once whoever
    * promises more was asked in vain: one server can promise what it does not have, and be silent.
    */
   caughtUp(): boolean {
@@ -97,8 +97,9 @@ export class Follower {
     const now = this.statuses.now();
     this.moved ??= now;
     const more = answering.filter((party) => this.promised(party) > this.source.length());
-    if (more.length >= AGREEING) return false;
-    if (more.length === 0 && answering.length >= AGREEING && this.statuses.complete()) return true;
+    const { believed } = this.statuses;
+    if (more.length >= believed) return false;
+    if (more.length === 0 && answering.length >= believed && this.statuses.complete()) return true;
     return now - this.moved >= AWAITED && more.every((party) => this.slow.has(party));
   }
 

@@ -1,6 +1,6 @@
 // What each server says about the room, kept up to date by asking and asking again.
 
-import { AGREEING, type Server, type Status } from '../../servers/api';
+import type { Server, Status } from '../../servers/api';
 import type { Clock } from '../../page/clock';
 
 /** One server's latest word. */
@@ -25,6 +25,8 @@ export class Statuses {
     private readonly room: string,
     private readonly servers: Server[],
     private readonly clock: Clock,
+    /** Servers that must say the same. */
+    readonly believed: number,
   ) {
     this.reports = servers.map(() => ({ reachable: null, status: null, sealsAt: null }));
   }
@@ -141,13 +143,13 @@ export class Statuses {
   }
 
   /**
-   * Whether two servers say that epoch `number` is over and the board, of which `length` entries
-   * were verified, is no longer than that. One of the two is honest.
+   * Whether so many servers that one is honest say that epoch `number` is over and the board, of
+   * which `length` entries were verified, is no longer than that.
    */
   endedWithoutBoard(number: number, length: number): boolean {
     return (
       this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length))
-        .length >= AGREEING
+        .length >= this.believed
     );
   }
 }

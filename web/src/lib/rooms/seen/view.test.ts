@@ -4,6 +4,7 @@ import { fromBase64, toBase64, type Status } from '../../servers/api';
 import { Malformed, count, list, optional, record, text } from '../../servers/shape';
 import { EMPTY_LOG, marksOf, type Marks } from '../../hosts/hostlog';
 import { bytesOf, lettersLeft, normalised } from '../../page/text';
+import { NOBODY } from '../../servers/trust';
 import type { Report } from './statuses';
 import {
   epochView,
@@ -61,9 +62,12 @@ function report(change: Partial<Status> | null, reachable = true): Report {
 
 test('a room is closed when two servers say so', () => {
   const closed = report({ epoch: null });
-  expect(isClosed([closed, report({}), report({})])).toBe(false);
-  expect(isClosed([closed, report(null, false), report({}, false)])).toBe(false);
-  expect(isClosed([closed, report(null), closed])).toBe(true);
+  const trust = { ...NOBODY, believed: 2 };
+  expect(isClosed([closed, report({}), report({})], trust)).toBe(false);
+  expect(isClosed([closed, report(null, false), report({}, false)], trust)).toBe(false);
+  expect(isClosed([closed, report(null), closed], trust)).toBe(true);
+  // Where two may lie, two are not believed.
+  expect(isClosed([closed, report(null), closed], { ...NOBODY, believed: 3 })).toBe(false);
 });
 
 test("the epoch is the home server's, or of any that answers", () => {

@@ -1,8 +1,7 @@
 // What the page shows, worked out from what the servers say.
 
-import { AGREEING } from '../../servers/api';
-import { moreNeeded } from './crowd';
 import type { Deployment } from '../../servers/deployment';
+import { NOBODY, type Trust } from '../../servers/trust';
 import { keyOf, type LogView, type Marks } from '../../hosts/hostlog';
 import type { TextOf } from '../../hosts/wall/polls';
 import type { Standing } from '../part/session.svelte';
@@ -22,13 +21,14 @@ export interface EpochView {
 
 /**
  * The epoch as the home server tells of it; before there is one, as any server does that answers.
- * `most` can take part; `minimum` holds.
+ * `most` can take part; `minimum` holds, at servers that bear so much.
  */
 export function epochView(
   reports: Report[],
   home: number | undefined,
   most: number,
   minimum = 0,
+  trust: Trust = NOBODY,
 ): EpochView | null {
   const answering = reports.filter((report) => report.reachable);
   const preferred = home === undefined ? undefined : reports[home];
@@ -41,7 +41,7 @@ export function epochView(
     sealsAt: closingOf(reports, epoch.number),
     mixing: report.status.mixing.map((mix) => mix.number),
     present: presentNow(reports, most),
-    missing: moreNeeded(
+    missing: trust.moreNeeded(
       reports.map(({ reachable, status }, party) =>
         reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
       ),
@@ -102,11 +102,11 @@ export function isSilent(reports: Report[]): boolean {
   return reports.length > 0 && reports.every(({ reachable }) => reachable === false);
 }
 
-/** Whether two servers say that the room takes nothing more: one of them is honest. */
-export function isClosed(reports: Report[]): boolean {
+/** Whether so many servers say that the room takes nothing more that one of them is honest. */
+export function isClosed(reports: Report[], { believed }: Trust): boolean {
   return (
     reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null)
-      .length >= AGREEING
+      .length >= believed
   );
 }
 

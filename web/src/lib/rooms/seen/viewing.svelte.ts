@@ -16,6 +16,7 @@ import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from '../../hosts/
 import { Kept } from '../known/kept';
 import { votesOf, type Progress } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
+import { NOBODY } from '../../servers/trust';
 import { isOver } from '../../hosts/retention';
 import { Statuses, type Report } from './statuses';
 import { mostPresent, textsOf, type EpochView } from './view';
@@ -72,6 +73,8 @@ export class Viewing {
       ? mostPresent(this.stage.deployment, this.informed ? this.log : null)
       : 0,
   );
+  /** What the servers bear. */
+  readonly trust = $derived(this.stage.at === 'open' ? this.stage.deployment.trust : NOBODY);
   /** The minimum that holds. */
   readonly minimum = $derived(
     this.log.minimum ?? (this.stage.at === 'open' ? this.stage.deployment.minimum : 0),
@@ -108,7 +111,9 @@ export class Viewing {
       if (this.ended.signal.aborted) return;
       this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
       this.stage = { at: 'open', deployment };
-      const statuses = new Statuses(this.pin.room, this.servers(deployment), systemClock);
+      const servers = this.servers(deployment);
+      const { believed } = deployment.trust;
+      const statuses = new Statuses(this.pin.room, servers, systemClock, believed);
       const following = statuses.follow(this.ended.signal, () => {
         this.reports = [...statuses.reports];
         this.heard();
@@ -218,6 +223,7 @@ export class Viewing {
       collecting: view?.number ?? null,
       boards: this.entries,
       reports: this.reports,
+      believed: this.trust.believed,
       read: this.read,
     };
   }

@@ -1,0 +1,94 @@
+//! The raised hands of the tests among two to seven servers that die and come back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use ostrakon_node::jobs::Subject;
+use ostrakon_party::PartyId;
+use serde_json::json;
+
+use crate::deployment::Deployment;
+use crate::engine::PlainProvider;
+use crate::executor::Executor;
+use crate::ledger::{Ledger, Watched};
+use crate::random::Random;
+
+const SUBJECT: Subject = [7; 16];
+/// Things that happen in a run.
+const STEPS: u64 = 12;
+
+/// What a server shows.
+fn view(deployment: &Deployment, party: PartyId) -> Option<serde_json::Value> {
+    let shown = deployment.call(party, |server| {
+        async move { server.job_view("hands", SUBJECT, 0, Duration::ZERO).await }.boxed()
+    });
+    Some(shown?.ok()?.view)
+}
+
+/// Hands are raised while servers die. Those that somebody was told of are shown by all servers in
+/// the end, with every server's own, and all have seen them.
+fn run(parties: u8, seed: u64) {
+    let (executor, mut random) = (Executor::new(seed), Random::new(seed ^ 0x6a6f_6273));
+    let ledger = Arc::new(Ledger::default());
+    let inner = Arc::new(PlainProvider(Arc::default()));
+    let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
+    let deployment = Deployment::new(parties, executor.clone(), provider, ledger);
+    deployment.parties().for_each(|party| deployment.start(party));
+    let up = || deployment.parties().all(|party| deployment.pinned(party).is_some());
+    assert!(executor.run_until(Duration::from_secs(60), Duration::from_millis(200), up));
+
+    let (mut said, mut asked): (BTreeSet<String>, BTreeSet<String>) = Default::default();
+    for step in 0..STEPS {
+        let party = PartyId(random.below(parties.into()) as u8);
+        let name = format!("hand {step}");
+        let sent = name.clone().into_bytes();
+        asked.insert(name.clone());
+        let taken = deployment.call(party, |server| {
+            async move { server.job_say("hands", SUBJECT, &sent).await }.boxed()
+        });
+        if taken.is_some_and(|taken| taken.is_ok()) {
+            said.insert(name);
+        }
+        let victim = PartyId(random.below(parties.into()) as u8);
+        match random.below(4) {
+            0 => deployment.kill(victim),
+            1 => deployment.kill_after(victim, random.within(1, 20)),
+            2 => deployment.start(victim),
+            _ => {}
+        }
+        executor.run_for(Duration::from_millis(random.within(0, 500)));
+        let down = deployment.parties().filter(|party| deployment.is_down(*party));
+        down.collect::<Vec<_>>().into_iter().for_each(|party| deployment.start(party));
+    }
+
+    deployment.parties().for_each(|party| deployment.kill_after(party, 0));
+    let own: BTreeSet<_> =
+        deployment.parties().map(|party| format!("server {}", party.0)).collect();
+    let mut shown = None;
+    let all_alike = || {
+        let down = deployment.parties().filter(|party| deployment.is_down(*party));
+        down.collect::<Vec<_>>().into_iter().for_each(|party| deployment.start(party));
+        let views: Vec<_> = deployment.parties().map(|party| view(&deployment, party)).collect();
+        shown = views[0].clone().filter(|view| view["seen"] == json!(parties));
+        shown.is_some() && views.iter().all(|view| *view == shown)
+    };
+    let settled =
+        executor.run_until(Duration::from_secs(300), Duration::from_millis(200), all_alike);
+    assert!(settled, "seed {seed}: {parties} servers do not show the same");
+    let hands: BTreeSet<String> = serde_json::from_value(shown.unwrap()["hands"].take()).unwrap();
+    assert!(said.is_subset(&hands) && own.is_subset(&hands), "seed {seed}: a hand is lost");
+    assert!(hands.iter().all(|hand| own.contains(hand) || asked.contains(hand)));
+    deployment.end();
+}
+
+#[test]
+fn a_job_is_the_same_at_two_to_seven_servers_whatever_happens_to_them() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    for parties in 2..=7 {
+        run(parties, u64::from(parties));
+    }
+}
