@@ -1,7 +1,13 @@
 // What a host decides about a room, and what the servers allow.
 
 import { roomFor } from '../../lib/rooms/seen/crowd';
-import type { NewRoom, Policy, Range } from '../../lib/hosts/hosting';
+import {
+  canGoOn,
+  type Engine,
+  type NewRoom,
+  type Policy,
+  type Range,
+} from '../../lib/hosts/hosting';
 
 /** What a room is opened for: decides about everything that is not changed by hand. */
 export type Kind = 'lecture' | 'team' | 'vote';
@@ -18,7 +24,7 @@ export interface Settings {
   minimum: number;
   /** How many people the host expects. */
   people: number;
-  engine: 'ruffle' | 'clarion';
+  engine: Engine;
   mode: 'fair' | 'robust';
   /** Days after which texts are erased; `null` keeps them. */
   retention: number | null;
@@ -112,7 +118,7 @@ export function usual(kind: Kind, { limits }: Policy, moderated = false): Settin
 }
 
 /** What happens when a server cheats, as far as the engine leaves a choice. */
-export const modeOf = ({ engine, mode }: Settings) => (engine === 'clarion' ? 'fair' : mode);
+export const modeOf = ({ engine, mode }: Settings) => (canGoOn(engine) ? mode : 'fair');
 
 export function newRoom(name: string, purpose: string, host: string, settings: Settings): NewRoom {
   const { entry, size, retention, moderated: _, ...rest } = settings;
