@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use ostrakon_broadcast::room::Admission;
-use ostrakon_protocol::{LastEpoch, Outcome};
+use ostrakon_protocol::{LastEpoch, Outcome, Status};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
@@ -79,8 +79,11 @@ pub async fn run(options: Options) -> Result<()> {
             changed = statuses.changed() => {
                 changed?;
                 let statuses = statuses.borrow_and_update();
-                let last = statuses.iter().flatten().filter_map(|status| status.last.as_ref());
-                warn(&bar, &mut warned, last.max_by_key(|last| last.number));
+                let ended = statuses.iter().flatten().filter(|status| status.last.is_some());
+                let last = ended.max_by_key(|status| status.last.as_ref().map(|last| last.number));
+                if let Some(status) = last {
+                    warn(&bar, &mut warned, status);
+                }
             }
         }
     };
@@ -130,19 +133,49 @@ fn describe(event: Event) -> String {
 }
 
 /// Says why the last epoch published nothing: once in full, and then by the spinner.
-fn warn(bar: &ProgressBar, warned: &mut Option<u64>, last: Option<&LastEpoch>) {
-    let Some(LastEpoch { number, outcome, detail }) =
-        last.filter(|last| Some(last.number) > *warned)
-    else {
+fn warn(bar: &ProgressBar, warned: &mut Option<u64>, status: &Status) {
+    let Some(last) = status.last.as_ref().filter(|last| Some(last.number) > *warned) else {
         return;
     };
-    if *outcome == Outcome::Published {
-        return;
-    }
-    let text = format!("epoch {number} published nothing: {detail}; the message is sent again");
+    let Some(text) = complaint(last, status.epoch.is_some()) else { return };
     if warned.is_none() {
         bar.suspend(|| eprintln!("{text}"));
     }
-    *warned = Some(*number);
+    *warned = Some(last.number);
     bar.set_message(text);
+}
+
+/// Why an epoch published nothing, and what becomes of its messages in a room that is `open` or
+/// not.
+fn complaint(last: &LastEpoch, open: bool) -> Option<String> {
+    let LastEpoch { number, outcome, detail } = last;
+    let then = match outcome {
+        Outcome::Published => return None,
+        Outcome::MayHaveOpened => "; the messages may have been read and are not sent again",
+        _ if open => "; the message is sent again",
+        _ => "",
+    };
+    Some(format!("epoch {number} published nothing: {detail}{then}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_read_is_not_announced_to_be_sent_again() {
+        let told = |outcome, open| {
+            let last = LastEpoch { number: 4, outcome, detail: "why".into() };
+            complaint(&last, open).unwrap_or_default()
+        };
+        assert_eq!(told(Outcome::Published, true), "");
+        for outcome in [Outcome::TooFew, Outcome::Cheated, Outcome::Failed] {
+            assert!(told(outcome, true).ends_with("why; the message is sent again"));
+            assert!(told(outcome, false).ends_with("why"), "the room is closed");
+        }
+        for open in [true, false] {
+            let told = told(Outcome::MayHaveOpened, open);
+            assert!(told.contains("may have been read and are not sent again"), "{told}");
+        }
+    }
 }

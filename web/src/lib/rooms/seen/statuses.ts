@@ -140,6 +140,11 @@ export class Statuses {
     );
   }
 
+  /** Epochs whose messages may have been read although they published none, as any server says. */
+  mayHaveOpened(): number[] {
+    return this.reports.flatMap(({ status }) => status?.may_have_opened ?? []);
+  }
+
   /**
    * Whether two servers say that epoch `number` is over and the board, of which `length` entries
    * were verified, is no longer than that. One of the two is honest.
