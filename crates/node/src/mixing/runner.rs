@@ -56,6 +56,9 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
                 Err(stopped) => epochs::read_stop(stopped),
             };
             keep_faults(&core, &result).await;
+            if let Err(Stopped::Aborted { pair: Some(pair), .. }) = &result {
+                core.history().aborted(*pair);
+            }
             match read {
                 Some(computed) => break computed,
                 None => tracing::error!(
