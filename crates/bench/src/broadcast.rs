@@ -48,13 +48,17 @@ impl Phases {
         let nothing = Cost::default();
         match engine {
             EngineKind::Clarion => {
-                let until_ready =
-                    clarion::sealing(rows) + clarion::mixing(rows, width) + clarion::readiness();
+                let registering = clarion::registering(rows, 0, 0);
+                let until_ready = registering
+                    + clarion::sealing(rows)
+                    + clarion::mixing(rows, width)
+                    + clarion::readiness();
+                let whole = registering + clarion::epoch(rows, width);
                 Self {
                     take_in: phase("take-in", nothing, Work::clarion_take_in),
                     mix: phase("seal-and-mix", until_ready, Work::clarion_mix),
                     open: phase("open", clarion::opening(rows, width), Work::clarion_open),
-                    epoch: phase("epoch", clarion::epoch(rows, width), Work::clarion_epoch),
+                    epoch: phase("epoch", whole, Work::clarion_epoch),
                 }
             }
             // The formula is of the whole epoch.

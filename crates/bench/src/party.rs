@@ -208,7 +208,7 @@ impl Server {
             Command::Prepare(spec) => {
                 let prepared = preprocessing::prepare(&self.party, &self.keys, spec, secret()?);
                 self.stock = Some(runtime.block_on(prepared)?);
-                Ok(self.report(spec.instance(), String::new()))
+                Ok(self.report(&[spec.instance()], String::new()))
             }
             Command::Hold => self.hold(),
             Command::Shuffle => {
@@ -217,13 +217,13 @@ impl Server {
                 let shuffled =
                     epoch::shuffle_shared(&self.party, stock, spec, self.beta.clone(), &self.marks);
                 self.mixed = Some(runtime.block_on(shuffled)?);
-                Ok(self.report(spec.instance(), String::new()))
+                Ok(self.report(&[spec.instance()], String::new()))
             }
             Command::Open(spec) => {
                 let mixed = self.mixed.take().context("nothing is shuffled")?;
                 let opened = runtime.block_on(mixed.open());
                 let digest = Header::digest_of(&opened.table);
-                Ok(self.report(epoch_of(spec).instance(), digest.to_hex()))
+                Ok(self.report(&[epoch_of(spec).instance()], digest.to_hex()))
             }
             Command::Retire(spec) => {
                 self.forget(epoch_of(spec).instance());
@@ -246,25 +246,25 @@ impl Server {
             Command::Mix => {
                 let room = self.room()?;
                 room.mix(runtime)?;
-                let (instance, result) = (room.instance(), room.open(runtime)?);
-                Ok(self.report(instance, result))
+                let (instances, result) = (room.instances(), room.open(runtime)?);
+                Ok(self.report(&instances, result))
             }
             Command::MixOnly => {
                 let room = self.room()?;
                 let sealed_us = room.mix(runtime)?;
-                let instance = room.instance();
-                Ok(Report { sealed_us, ..self.report(instance, String::new()) })
+                let instances = room.instances();
+                Ok(Report { sealed_us, ..self.report(&instances, String::new()) })
             }
             Command::OpenEpoch => {
                 let room = self.room()?;
-                let (instance, result) = (room.instance(), room.open(runtime)?);
-                Ok(self.report(instance, result))
+                let (instances, result) = (room.instances(), room.open(runtime)?);
+                Ok(self.report(&instances, result))
             }
             Command::RetireEpoch => {
                 let room = self.room()?;
-                let instance = room.instance();
+                let instances = room.instances();
                 room.retire();
-                self.forget(instance);
+                instances.into_iter().for_each(|instance| self.forget(instance));
                 self.room = None;
                 Ok(Report::default())
             }
@@ -275,11 +275,12 @@ impl Server {
         self.room.as_mut().context("no epoch is prepared")
     }
 
-    fn report(&self, instance: Instance, result: String) -> Report {
+    /// What was spent in runs, one after the other.
+    fn report(&self, instances: &[Instance], result: String) -> Report {
         let meter = &self.party.meter;
         Report {
-            bytes: meter.bytes_sent(instance),
-            rounds: meter.rounds(instance),
+            bytes: instances.iter().map(|instance| meter.bytes_sent(*instance)).sum(),
+            rounds: instances.iter().map(|instance| meter.rounds(*instance)).sum(),
             result,
             ..Report::default()
         }

@@ -6,17 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use ostrakon_additive::three::messages as clarion;
+use ostrakon_additive::three::messages::{self as clarion, RegistrationSpec};
 use ostrakon_broadcast::board::{Published, SALT};
 use ostrakon_broadcast::clarion::client::ClarionClient;
-use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::{
     Batch, ClientEngine, Engine, EpochContext, Journal, Mixed, Shape, SlotState, context_digest,
     slot_class,
 };
-use ostrakon_broadcast::ruffle::server::RuffleEngine;
 use ostrakon_broadcast::{
-    Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers,
+    Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers, engines,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_kernels::Prg;
@@ -37,7 +35,7 @@ use crate::party::{Memory, secret};
 /// An epoch on its way.
 pub struct Room {
     party: Party,
-    engine: Box<dyn Engine>,
+    engine: Arc<dyn Engine>,
     descriptor: RoomDescriptor,
     servers: Servers,
     context: EpochContext,
@@ -84,13 +82,8 @@ impl Room {
         keys: &SharedKeys,
         epoch: Epoch,
     ) -> Result<(Self, Vec<[u8; 32]>)> {
-        let engine: Box<dyn Engine> = match epoch.engine {
-            EngineKind::Ruffle => Box::new(RuffleEngine::new(
-                party.clone(),
-                SharedKeys::from_bytes(&keys.to_bytes())?,
-            )),
-            EngineKind::Clarion => Box::new(ClarionEngine::new(party.clone())),
-        };
+        let engine = engines::server(epoch.engine, party.clone(), &keys.to_bytes());
+        let engine = engine.map_err(anyhow::Error::msg)?;
         let descriptor = descriptor(epoch);
         let shape = Shape::of(&descriptor);
         let stored = runtime.block_on(engine.prepare(epoch.number, shape, secret()?))?;
@@ -215,15 +208,29 @@ impl Room {
         self.engine.retire_epoch(&self.context);
     }
 
-    /// The run in which the epoch is computed.
-    pub fn instance(&self) -> Instance {
+    /// The runs in which the epoch is computed.
+    pub fn instances(&self) -> Vec<Instance> {
         let EpochContext { shape: Shape { rows, width }, batch, .. } = self.context;
+        let context = context_digest(&self.servers.session, &self.context);
+        let number = self.context.epoch.number;
         if self.context.engine == EngineKind::Clarion {
-            return self.clarion_spec().instance();
+            // The run's name does not depend on the keys.
+            let keys = Default::default();
+            let registering = RegistrationSpec { context, number, slots: rows, keys };
+            let spec = clarion::EpochSpec {
+                context,
+                number,
+                batch,
+                round: 0,
+                slots: rows,
+                width,
+                minimum: self.context.minimum,
+            };
+            return vec![registering.instance(), spec.instance()];
         }
         let spec = EpochSpec {
-            context: context_digest(&self.servers.session, &self.context),
-            number: self.context.epoch.number,
+            context,
+            number,
             batch: BatchSpec {
                 number: batch,
                 shape: messages::Shape { rows, width },
@@ -232,21 +239,7 @@ impl Room {
             minimum: self.context.minimum,
             robust: self.context.mode == Mode::Robust,
         };
-        spec.instance()
-    }
-
-    /// The same, of Clarion. Registrations have a run of their own, which is not counted.
-    fn clarion_spec(&self) -> clarion::EpochSpec {
-        let EpochContext { shape: Shape { rows, width }, batch, .. } = self.context;
-        clarion::EpochSpec {
-            context: context_digest(&self.servers.session, &self.context),
-            number: self.context.epoch.number,
-            batch,
-            round: 0,
-            slots: rows,
-            width,
-            minimum: self.context.minimum,
-        }
+        vec![spec.instance()]
     }
 }
 

@@ -1,4 +1,5 @@
-//! The registry of engines: one line each.
+//! The registry of engines: all that the rest of the workspace asks of one that is named is in its
+//! line.
 
 use ostrakon_party::{Delivery, Trust, Unbearable};
 
@@ -7,14 +8,69 @@ use crate::engine::ClientEngine;
 use crate::room::EngineKind;
 use crate::ruffle::client::RuffleClient;
 
+/// An engine.
+struct Line {
+    kind: EngineKind,
+    /// What commands and documents call it.
+    name: &'static str,
+    /// What tells it from the others, for people.
+    about: &'static str,
+    trust: fn() -> Trust,
+    client: &'static (dyn ClientEngine + Send + Sync),
+    #[cfg(feature = "server")]
+    server: server::Side,
+}
+
+static LINES: [Line; EngineKind::ALL.len()] = [
+    Line {
+        kind: EngineKind::Ruffle,
+        name: "ruffle",
+        about: "Servers prepare epochs in advance; the mix itself is short",
+        trust: Trust::one_of_three,
+        client: &RuffleClient,
+        #[cfg(feature = "server")]
+        server: server::RUFFLE,
+    },
+    Line {
+        kind: EngineKind::Clarion,
+        name: "clarion",
+        about: "Servers prepare next to nothing and participants download less; each row takes the \
+                servers some public key operations",
+        trust: Trust::one_of_three,
+        client: &ClarionClient,
+        #[cfg(feature = "server")]
+        server: server::CLARION,
+    },
+];
+
+fn line(kind: EngineKind) -> &'static Line {
+    LINES.iter().find(|line| line.kind == kind).expect("every kind has a line")
+}
+
+/// What commands and documents call an engine.
+#[must_use]
+pub fn name(kind: EngineKind) -> &'static str {
+    line(kind).name
+}
+
+/// The engine of a name.
+#[must_use]
+pub fn named(name: &str) -> Option<EngineKind> {
+    LINES.iter().find(|line| line.name == name).map(|line| line.kind)
+}
+
+/// What tells an engine from the others, for people.
+#[must_use]
+pub fn about(kind: EngineKind) -> &'static str {
+    line(kind).about
+}
+
 /// What an engine bears among so many servers.
 ///
 /// # Errors
 /// [`Unbearable`] if it is not one for so many.
 pub fn trust(kind: EngineKind, parties: usize) -> Result<Trust, Unbearable> {
-    let trust = match kind {
-        EngineKind::Ruffle | EngineKind::Clarion => Trust::one_of_three(),
-    };
+    let trust = (line(kind).trust)();
     let other = Unbearable { parties, corrupt: trust.corrupt(), delivery: Delivery::Stoppable };
     if trust.parties() == parties { Ok(trust) } else { Err(other) }
 }
@@ -28,23 +84,58 @@ pub fn believed(kind: EngineKind, parties: usize) -> usize {
 
 /// A participant's side of an engine.
 pub fn client(kind: EngineKind) -> &'static (dyn ClientEngine + Send + Sync) {
-    match kind {
-        EngineKind::Ruffle => &RuffleClient,
-        EngineKind::Clarion => &ClarionClient,
-    }
+    line(kind).client
 }
 
 #[cfg(feature = "server")]
-pub use server::{check_submission, may_have_opened, verify_evidence};
+pub use server::{check_submission, may_have_opened, server, verify_evidence};
 
 #[cfg(feature = "server")]
 mod server {
-    use ostrakon_crypto::VerifyingKey;
-    use ostrakon_party::SessionId;
+    use std::sync::Arc;
 
-    use crate::engine::{EpochContext, Fault, Rejected};
+    use ostrakon_crypto::VerifyingKey;
+    use ostrakon_party::{Party, SessionId};
+
+    use super::{LINES, line};
+    use crate::engine::{Engine, EpochContext, Fault, Rejected};
     use crate::room::{EngineKind, Servers};
     use crate::{clarion, ruffle};
+
+    /// A server's side of an engine.
+    pub(super) struct Side {
+        engine: fn(Party, &[u8]) -> Result<Arc<dyn Engine>, String>,
+        check_submission:
+            fn(&SessionId, &EpochContext, u32, &VerifyingKey, &[u8]) -> Result<(), Rejected>,
+        may_have_opened: fn(&SessionId, &EpochContext, &[(String, Vec<u8>)]) -> bool,
+        verify_evidence: fn(&Servers, &Fault) -> bool,
+    }
+
+    pub(super) const RUFFLE: Side = Side {
+        engine: |party, secret| Ok(Arc::new(ruffle::server::RuffleEngine::of(party, secret)?)),
+        check_submission: ruffle::server::check_submission,
+        may_have_opened: ruffle::server::may_have_opened,
+        verify_evidence: ruffle::server::verify_evidence,
+    };
+
+    pub(super) const CLARION: Side = Side {
+        engine: |party, _| Ok(Arc::new(clarion::server::ClarionEngine::new(party))),
+        check_submission: clarion::server::check_submission,
+        may_have_opened: clarion::server::may_have_opened,
+        verify_evidence: clarion::server::verify_evidence,
+    };
+
+    /// A server's engine, acting as `party`, with what the deployment's set-up has left there.
+    ///
+    /// # Errors
+    /// A description if the secret is damaged.
+    pub fn server(
+        kind: EngineKind,
+        party: Party,
+        secret: &[u8],
+    ) -> Result<Arc<dyn Engine>, String> {
+        (line(kind).server.engine)(party, secret)
+    }
 
     /// What [`crate::Batch::check`] says of a submission: it takes no secret, and no batch.
     ///
@@ -57,11 +148,7 @@ mod server {
         owner: &VerifyingKey,
         body: &[u8],
     ) -> Result<(), Rejected> {
-        let check = match context.engine {
-            EngineKind::Ruffle => ruffle::server::check_submission,
-            EngineKind::Clarion => clarion::server::check_submission,
-        };
-        check(session, context, slot, owner, body)
+        (line(context.engine).server.check_submission)(session, context, slot, owner, body)
     }
 
     /// Whether, by the marks that the engine has made, somebody may be able to read messages of a
@@ -71,21 +158,14 @@ mod server {
         context: &EpochContext,
         marks: &[(String, Vec<u8>)],
     ) -> bool {
-        let may = match context.engine {
-            EngineKind::Ruffle => ruffle::server::may_have_opened,
-            EngineKind::Clarion => clarion::server::may_have_opened,
-        };
-        may(session, context, marks)
+        (line(context.engine).server.may_have_opened)(session, context, marks)
     }
 
     /// Whether a fault's evidence convicts its culprit before somebody who knows the servers' keys
     /// only, by the rules of any engine.
     #[must_use]
     pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
-        EngineKind::ALL.into_iter().any(|kind| match kind {
-            EngineKind::Ruffle => ruffle::server::verify_evidence(servers, fault),
-            EngineKind::Clarion => clarion::server::verify_evidence(servers, fault),
-        })
+        LINES.iter().any(|line| (line.server.verify_evidence)(servers, fault))
     }
 }
 
@@ -100,6 +180,15 @@ mod tests {
             for parties in (0..=256).filter(|parties| *parties != 3) {
                 assert!(trust(kind, parties).is_err(), "{kind:?} among {parties}");
             }
+        }
+    }
+
+    #[test]
+    fn every_engine_has_one_line_and_is_named_as_in_documents() {
+        for kind in EngineKind::ALL {
+            assert_eq!(LINES.iter().filter(|line| line.kind == kind).count(), 1);
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", name(kind)));
+            assert_eq!(named(name(kind)), Some(kind));
         }
     }
 }

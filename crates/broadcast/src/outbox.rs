@@ -27,6 +27,9 @@ pub enum Observed {
     Published,
     /// The message's epoch is over without it; it enters the next one.
     Again,
+    /// The message's epoch is over without it, and it may have been read: it waits for its author
+    /// ([`Outbox::held`]).
+    Held,
 }
 
 /// Where the answer to a poll stands.
@@ -79,6 +82,12 @@ pub struct Outbox {
     message: Option<Vec<u8>>,
     /// The epoch that the message was put into, while its outcome is unknown.
     undecided: Option<u64>,
+    /// Whether a server says that it may have been read in that epoch without being published.
+    #[serde(default)]
+    doubted: bool,
+    /// The epoch that ended so. While there is one, the message enters no other.
+    #[serde(default)]
+    held: Option<u64>,
     /// The latest epoch that something was put into, and what.
     latest: Option<(u64, Put)>,
     /// The latest epoch known to be over.
@@ -137,7 +146,10 @@ impl Outbox {
     pub fn take_back(&mut self) -> Result<Option<Vec<u8>>, NotTaken> {
         match self.undecided {
             Some(number) => Err(NotTaken::HandedIn(number)),
-            None => Ok(self.message.take()),
+            None => {
+                self.held = None;
+                Ok(self.message.take())
+            }
         }
     }
 
@@ -188,6 +200,12 @@ impl Outbox {
         self.undecided
     }
 
+    /// The epoch that may have shown the message and did not publish it: it is not said again,
+    /// unless it is taken back and put anew.
+    pub fn held(&self) -> Option<u64> {
+        self.held
+    }
+
     /// The earliest epoch whose outcome decides about the message or an answer.
     pub fn awaited(&self) -> Option<u64> {
         let sent = self
@@ -220,7 +238,7 @@ impl Outbox {
         } else if let Some(ballot) = self.ballots.get_mut(&number) {
             ballot.state = BallotState::Sent;
             Put::Ballot
-        } else if self.message.is_some() && self.undecided.is_none() {
+        } else if self.message.is_some() && self.undecided.is_none() && self.held.is_none() {
             self.undecided = Some(number);
             Put::Message
         } else {
@@ -259,11 +277,12 @@ impl Outbox {
         let Some(undecided) = self.undecided.filter(|undecided| *undecided <= number) else {
             return Observed::Nothing;
         };
-        self.undecided = None;
+        if number > undecided {
+            return self.release();
+        }
+        (self.undecided, self.doubted) = (None, false);
         let erased = || entry.messages.iter().any(|message| message.body().is_none());
-        if number == undecided
-            && self.message.as_deref().is_some_and(|message| holds(message) || erased())
-        {
+        if self.message.as_deref().is_some_and(|message| holds(message) || erased()) {
             self.message = None;
             return Observed::Published;
         }
@@ -275,11 +294,25 @@ impl Outbox {
     pub fn ended_without_board(&mut self, number: u64) {
         self.over = self.over.max(Some(number));
         if self.undecided == Some(number) {
-            self.undecided = None;
+            self.release();
         }
         if let Some(ballot) = self.ballots.get_mut(&number) {
             ballot.state = BallotState::Missed;
         }
+    }
+
+    /// Hears that messages of epoch `number` may have been read although it publishes none. The
+    /// caller has it from any server: it counts if the epoch then ends without a board. Said again
+    /// by itself, the message would stand beside what was read of it, so it waits for its author.
+    pub fn doubt(&mut self, number: u64) {
+        self.doubted |= self.undecided == Some(number);
+    }
+
+    /// The message's epoch ended without a board.
+    fn release(&mut self) -> Observed {
+        self.held = self.undecided.take().filter(|_| self.doubted);
+        self.doubted = false;
+        if self.held.is_some() { Observed::Held } else { Observed::Again }
     }
 
     /// Settles the answers to polls up to epoch `number`, and forgets the oldest of too many.
@@ -385,6 +418,33 @@ mod tests {
         assert_eq!(outbox.observe(&entry(9, &[b"next"])), Observed::Published);
         assert_eq!(outbox.put(Vec::new()), Ok(()));
         assert_eq!(outbox.content(10), Some(Content::Cover));
+    }
+
+    #[test]
+    fn a_message_that_may_have_been_read_waits_for_its_author() {
+        let mut outbox = Outbox::default();
+        outbox.put(b"hello".to_vec()).unwrap();
+        assert!(matches!(outbox.content(2), Some(Content::Message(_))));
+        outbox.doubt(1);
+        outbox.ended_without_board(2);
+        assert!(matches!(outbox.content(3), Some(Content::Message(_))), "epoch 1 was another one");
+        outbox.doubt(3);
+        assert_eq!(outbox.observe(&entry(3, &[b"other"])), Observed::Again, "it was left out");
+        assert!(matches!(outbox.content(4), Some(Content::Message(_))));
+        outbox.doubt(4);
+        assert_eq!((outbox.undecided(), outbox.held()), (Some(4), None), "one server's word");
+        assert_eq!(outbox.observe(&entry(5, &[b"hello"])), Observed::Held, "somebody else's");
+        assert_eq!((outbox.undecided(), outbox.held()), (None, Some(4)));
+        assert_eq!(outbox.content(6), Some(Content::Cover));
+        assert_eq!(outbox.put(b"more".to_vec()), Err(NotTaken::Occupied));
+        let kept: Outbox = serde_json::from_str(&serde_json::to_string(&outbox).unwrap()).unwrap();
+        assert_eq!(kept, outbox, "also after a restart");
+        assert_eq!(outbox.take_back(), Ok(Some(b"hello".to_vec())));
+        outbox.put(b"hello".to_vec()).unwrap();
+        assert!(matches!(outbox.content(7), Some(Content::Message(_))), "its author says it anew");
+        outbox.doubt(7);
+        outbox.ended_without_board(7);
+        assert_eq!((outbox.content(8), outbox.held()), (Some(Content::Cover), Some(7)));
     }
 
     #[test]

@@ -68,10 +68,10 @@ pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
     /// Three servers, at most one of them malicious (crate `replicated`).
-    Ruffle,
+    Ruffle = 1,
     /// The same trust, other work: nothing big is prepared and nothing downloaded, and each row has
     /// a public key operation at each server (crate `additive`). No robust mode.
-    Clarion,
+    Clarion = 2,
 }
 
 impl EngineKind {
@@ -86,10 +86,7 @@ impl EngineKind {
 
     /// The number under which signatures and stores have it.
     pub fn number(self) -> u8 {
-        match self {
-            EngineKind::Ruffle => 1,
-            EngineKind::Clarion => 2,
-        }
+        self as u8
     }
 
     /// The engine of a number.

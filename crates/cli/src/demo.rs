@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::ProgressBar;
-use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES};
+use ostrakon_broadcast::{Archive, EngineKind, engines};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::NewRoom;
 use serde::Serialize;
@@ -23,7 +24,7 @@ use tokio::time::Instant;
 use crate::client::{Event, Participant, Room, http_client};
 use crate::output::MessageJson;
 use crate::processes::Processes;
-use crate::room::EngineArg;
+use crate::room;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
 use crate::{export, failure, output};
@@ -54,7 +55,7 @@ pub struct Broadcast {
     #[arg(long)]
     messages: PathBuf,
     /// The engine that mixes.
-    #[arg(long, value_enum, default_value_t = DemoEngine::Ruffle)]
+    #[arg(long, value_parser = demo_engine(), default_value = "ruffle")]
     engine: DemoEngine,
     /// With --engine asynchromix: how many servers, from 4 on; 4 bear one that is dead or lies.
     #[arg(long, value_name = "N")]
@@ -78,14 +79,20 @@ pub struct Broadcast {
 }
 
 /// The engines that can be shown.
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 enum DemoEngine {
-    /// Three servers, which prepare epochs in advance; the mix itself is short.
-    Ruffle,
-    /// Three servers, which prepare next to nothing.
-    Clarion,
-    /// Four or more servers without a clock: the board is complete although some are dead or lie.
+    /// Of three servers.
+    Room(EngineKind),
+    /// Of four or more servers without a clock.
     Asynchromix,
+}
+
+fn demo_engine() -> impl TypedValueParser<Value = DemoEngine> {
+    let asynchromix = PossibleValue::new("asynchromix").help(
+        "Four or more servers without a clock: the board is complete although some are dead or lie",
+    );
+    PossibleValuesParser::new(room::engine_names().chain([asynchromix]))
+        .map(|name| engines::named(&name).map_or(DemoEngine::Asynchromix, DemoEngine::Room))
 }
 
 /// What came of it.
@@ -125,8 +132,7 @@ pub async fn run(command: Command) -> Result<()> {
     let lines = read_lines(&options.messages).context("--messages")?;
     let engine = match options.engine {
         DemoEngine::Asynchromix => return asynchromix::run(&options, lines).await,
-        DemoEngine::Ruffle => EngineArg::Ruffle,
-        DemoEngine::Clarion => EngineArg::Clarion,
+        DemoEngine::Room(kind) => kind,
     };
     ensure!(
         options.servers.is_none() && options.kill.is_empty(),
@@ -172,20 +178,19 @@ fn read_lines(path: &Path) -> Result<Vec<Vec<u8>>> {
 }
 
 /// A room that everybody fits into, with some places to spare at each server.
-fn room_for(lines: &[Vec<u8>], options: &Broadcast, engine: EngineArg) -> Result<NewRoom> {
+fn room_for(lines: &[Vec<u8>], options: &Broadcast, engine: EngineKind) -> Result<NewRoom> {
     let participants = lines.len().max(FEWEST);
     let capacity = u32::try_from((participants + participants / 4 + 12).next_multiple_of(3))?;
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0) + 2;
     let payload = u32::try_from(longest.next_multiple_of(8))?.max(*PAYLOAD_BYTES.start());
     let seconds = options.seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
-    let engine = engine.into();
     Ok(NewRoom { payload, capacity, seconds, engine, ..NewRoom::named("Demonstration") })
 }
 
 async fn broadcast(
     site: &Site,
     processes: &mut Processes,
-    (options, engine): (&Broadcast, EngineArg),
+    (options, engine): (&Broadcast, EngineKind),
     lines: &[Vec<u8>],
 ) -> Result<()> {
     let http = http_client()?;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
-use ostrakon_broadcast::{EngineKind, Mode, RoomId};
+use ostrakon_broadcast::{EngineKind, Mode, RoomId, engines};
 use ostrakon_crypto::Digest;
 use ostrakon_protocol::{NewRoom, RoomInfo, RoomState, ServersInfo};
 use reqwest::Method;
@@ -94,8 +95,8 @@ pub struct Create {
     #[arg(long)]
     without_crowd: bool,
     /// The engine that mixes the messages.
-    #[arg(long, value_enum, default_value_t = EngineArg::Ruffle)]
-    engine: EngineArg,
+    #[arg(long, value_parser = engine(), default_value = "ruffle")]
+    engine: EngineKind,
     /// What happens when a server cheats; --engine clarion is fair.
     #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
     mode: ModeArg,
@@ -121,23 +122,17 @@ pub struct Create {
     target: Target,
 }
 
-/// [`EngineKind`] on the command line.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum EngineArg {
-    /// Servers prepare epochs in advance; the mix itself is short.
-    Ruffle,
-    /// Servers prepare next to nothing and participants download less; each row takes the servers
-    /// some public key operations.
-    Clarion,
+/// The engines' names on the command line.
+pub fn engine_names() -> impl Iterator<Item = PossibleValue> {
+    EngineKind::ALL
+        .into_iter()
+        .map(|kind| PossibleValue::new(engines::name(kind)).help(engines::about(kind)))
 }
 
-impl From<EngineArg> for EngineKind {
-    fn from(engine: EngineArg) -> Self {
-        match engine {
-            EngineArg::Ruffle => EngineKind::Ruffle,
-            EngineArg::Clarion => EngineKind::Clarion,
-        }
-    }
+/// Reads an engine's name.
+pub fn engine() -> impl TypedValueParser<Value = EngineKind> {
+    PossibleValuesParser::new(engine_names())
+        .map(|name| engines::named(&name).expect("no other name is taken"))
 }
 
 /// [`Mode`] on the command line.
@@ -243,7 +238,7 @@ impl Create {
             seconds: self.seconds,
             minimum: self.minimum()?,
             people: self.people,
-            engine: self.engine.into(),
+            engine: self.engine,
             mode: match self.mode {
                 ModeArg::Fair => Mode::Fair,
                 ModeArg::Robust => Mode::Robust,

@@ -160,8 +160,8 @@ impl Progress {
 
     /// Takes notice of what the servers say.
     fn look(&mut self, statuses: &[Option<Status>], trust: &Trust) {
-        let last = statuses.iter().flatten().filter_map(|status| status.last.as_ref());
-        self.warn(last.max_by_key(|last| last.number));
+        let ended = statuses.iter().flatten().filter(|status| status.last.is_some());
+        self.warn(ended.max_by_key(|status| status.last.as_ref().map(|last| last.number)));
         self.missing = missing(statuses, trust);
         self.show();
         // What is handed in has its place: now the servers count it, too.
@@ -176,18 +176,16 @@ impl Progress {
         self.bar.set_message(format!("{}{}", self.state, words.unwrap_or_default()));
     }
 
-    /// Says why the last epoch published nothing.
-    fn warn(&mut self, last: Option<&LastEpoch>) {
+    /// Says why the last epoch published nothing: once in full, and then by the spinner.
+    fn warn(&mut self, status: Option<&Status>) {
+        let Some(status) = status else { return };
         let newer = |last: &&LastEpoch| Some(last.number) > self.warned;
-        let Some(LastEpoch { number, outcome, detail }) = last.filter(newer) else { return };
-        if *outcome == Outcome::Published {
-            return;
-        }
-        let text = format!("epoch {number} published nothing: {detail}; the message is sent again");
+        let Some(last) = status.last.as_ref().filter(newer) else { return };
+        let Some(text) = complaint(last, status.epoch.is_some()) else { return };
         if self.warned.is_none() {
             self.bar.suspend(|| eprintln!("{text}"));
         }
-        self.warned = Some(*number);
+        self.warned = Some(last.number);
         self.state = text;
         self.show();
     }
@@ -214,9 +212,39 @@ fn in_words(missing: u32) -> Option<String> {
     }
 }
 
+/// Why an epoch published nothing, and what becomes of its messages in a room that is `open` or
+/// not.
+fn complaint(last: &LastEpoch, open: bool) -> Option<String> {
+    let LastEpoch { number, outcome, detail } = last;
+    let then = match outcome {
+        Outcome::Published => return None,
+        Outcome::MayHaveOpened => "; the messages may have been read and are not sent again",
+        _ if open => "; the message is sent again",
+        _ => "",
+    };
+    Some(format!("epoch {number} published nothing: {detail}{then}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_have_been_read_is_not_announced_to_be_sent_again() {
+        let told = |outcome, open| {
+            let last = LastEpoch { number: 4, outcome, detail: "why".into() };
+            complaint(&last, open).unwrap_or_default()
+        };
+        assert_eq!(told(Outcome::Published, true), "");
+        for outcome in [Outcome::TooFew, Outcome::Cheated, Outcome::Failed] {
+            assert!(told(outcome, true).ends_with("why; the message is sent again"));
+            assert!(told(outcome, false).ends_with("why"), "the room is closed");
+        }
+        for open in [true, false] {
+            let told = told(Outcome::MayHaveOpened, open);
+            assert!(told.contains("may have been read and are not sent again"), "{told}");
+        }
+    }
 
     fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
         let status = serde_json::json!({

@@ -164,6 +164,9 @@ async fn work(
     };
     spinner.finish_and_clear();
     announce(&room, &administrator.links(&room).await?)?;
+    if !options.messages {
+        eprintln!("With --messages there is also a room in which two people write to each other.");
+    }
     let mut practice = JoinSet::new();
     if options.messages {
         let room = match rooms.iter().find(|room| open(room, true)) {
@@ -174,8 +177,8 @@ async fn work(
         let (contact, partner) =
             chat::practice(link.clone(), options.data_dir.join("practice")).await?;
         output::line(&format!(
-            "For messages between two people there is \"{}\":\n  {link}\nOpen this in a browser, and a partner for practice gives you your own \
-             words back:\n  {contact}",
+            "For messages between two people there is \"{}\":\n  {link}\nOpen this in a browser to meet a partner for practice, a program that gives you your \
+             own words back:\n  {contact}",
             room.descriptor.name
         ))?;
         practice.spawn(async {

@@ -53,7 +53,12 @@ pub struct ContactLink {
     pub servers: Digest,
     /// Whom to call.
     pub callee: Callee,
+    /// Whether that is a partner for practice, a program, as whoever made the link says.
+    pub practice: bool,
 }
+
+/// How the link of a partner for practice ends.
+const PRACTICE: &str = "practice";
 
 /// Not a contact link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,14 +80,22 @@ impl ContactLink {
 
     /// The link to somebody in the room of a link.
     pub fn in_room(room: &Link, callee: Callee) -> Self {
-        Self { origin: room.origin.clone(), room: room.room, servers: room.servers, callee }
+        let (origin, practice) = (room.origin.clone(), false);
+        Self { origin, room: room.room, servers: room.servers, callee, practice }
+    }
+
+    /// The same, said to be of a partner for practice.
+    #[must_use]
+    pub fn for_practice(self) -> Self {
+        Self { practice: true, ..self }
     }
 }
 
 impl fmt::Display for ContactLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (room, servers) = (self.room.to_hex(), self.servers.to_hex());
-        write!(f, "{}/#/chat/{room}/{servers}/{}", self.origin, self.callee.to_text())
+        write!(f, "{}/#/chat/{room}/{servers}/{}", self.origin, self.callee.to_text())?;
+        if self.practice { write!(f, "/{PRACTICE}") } else { Ok(()) }
     }
 }
 
@@ -96,10 +109,12 @@ impl FromStr for ContactLink {
         let room = RoomId::from_hex(part()?).ok_or(InvalidContactLink)?;
         let servers = Digest::from_hex(part()?).ok_or(InvalidContactLink)?;
         let callee = Callee::from_text(part()?).ok_or(InvalidContactLink)?;
-        if parts.next().is_some() {
-            return Err(InvalidContactLink);
-        }
-        Ok(Self { origin: origin.to_owned(), room, servers, callee })
+        let practice = match parts.next() {
+            None => false,
+            Some(PRACTICE) if parts.next().is_none() => true,
+            Some(_) => return Err(InvalidContactLink),
+        };
+        Ok(Self { origin: origin.to_owned(), room, servers, callee, practice })
     }
 }
 
@@ -113,6 +128,7 @@ mod tests {
             room: RoomId([1; 16]),
             servers: Digest([2; 32]),
             callee: Callee { key: [3; 32], secret: Hidden([4; 16]) },
+            practice: false,
         }
     }
 
@@ -120,12 +136,18 @@ mod tests {
     fn links_read_back_and_others_are_refused() {
         let text = link().to_string();
         assert_eq!(text.parse(), Ok(link()));
+        let practice = link().for_practice().to_string();
+        assert_eq!(practice, format!("{text}/practice"));
+        assert_eq!(practice.parse(), Ok(link().for_practice()));
         for wrong in [
             text.replace("/chat/", "/room/"),
             text.replace("http://", "ftp://"),
             text[..text.len() - 1].to_owned(),
             format!("{text}A"),
             format!("{text}/x"),
+            format!("{text}/"),
+            format!("{practice}/"),
+            format!("{practice}/practice"),
             link().room_link().to_string(),
             String::new(),
         ] {

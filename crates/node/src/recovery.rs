@@ -135,7 +135,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
     room.next_epoch = room.next_epoch.max(row.number + 1);
     room.active_at = room.active_at.max(row.begun_at.unwrap_or(0));
     if let Some(outcome) = &row.outcome {
-        room.last = Some(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
+        room.ended(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
     }
     let minimum = row.minimum;
     let phase = match row.state {

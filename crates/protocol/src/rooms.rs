@@ -265,6 +265,9 @@ pub struct Status {
     pub mixing: Vec<MixingStatus>,
     /// The last epoch that ended.
     pub last: Option<LastEpoch>,
+    /// Of the last epochs, those that ended as [`Outcome::MayHaveOpened`].
+    #[serde(default)]
+    pub may_have_opened: Vec<u64>,
     /// The room's minimum anonymity set.
     pub minimum: u32,
     /// Participants present at each server as far as known. The count of the server that answers is
@@ -361,6 +364,9 @@ pub enum Outcome {
     Cheated,
     /// It could not be computed for another reason: nothing was published, send again.
     Failed,
+    /// It was given up after its opening may have begun: nothing was published, but its messages
+    /// may have been read. A device sends none of them again by itself.
+    MayHaveOpened,
 }
 
 /// A part of a room's board.

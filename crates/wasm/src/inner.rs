@@ -212,7 +212,8 @@ pub fn read_entries(
         let legible =
             outbox.message().is_some_and(|own| signed.entry.bodies().any(|body| body == own));
         match outbox.observe(&signed.entry) {
-            Observed::Nothing => {}
+            // The outbox says so itself.
+            Observed::Nothing | Observed::Held => {}
             Observed::Published => (reading.published, reading.erased) = (true, !legible),
             Observed::Again => reading.again = true,
         }

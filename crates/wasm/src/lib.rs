@@ -273,6 +273,12 @@ impl Outbox {
         self.0.undecided()
     }
 
+    /// The epoch that may have shown the message and did not publish it: it is not said again,
+    /// unless it is taken back and put anew.
+    pub fn held(&self) -> Option<u64> {
+        self.0.held()
+    }
+
     /// Gives the message back, so that it is not said; `undefined` if there is none.
     ///
     /// # Errors
@@ -314,6 +320,12 @@ impl Outbox {
     #[wasm_bindgen(js_name = endedWithoutBoard)]
     pub fn ended_without_board(&mut self, number: u64) {
         self.0.ended_without_board(number);
+    }
+
+    /// Hears from a server that messages of epoch `number` may have been read although it
+    /// publishes none.
+    pub fn doubt(&mut self, number: u64) {
+        self.0.doubt(number);
     }
 }
 

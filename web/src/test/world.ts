@@ -109,6 +109,7 @@ export class World {
       epoch,
       mixing: [],
       last: null,
+      may_have_opened: [],
       present,
       places: present,
       board_length: 0,

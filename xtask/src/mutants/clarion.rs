@@ -3,6 +3,9 @@
 use super::{Edit, Tested};
 
 const CHECKS: &str = "crates/additive/src/three/checks.rs";
+const REGISTRATION: &str = "crates/additive/src/three/registration.rs";
+const EPOCH: &str = "crates/additive/src/three/epoch.rs";
+const DIAL: &str = "crates/messaging/src/dial.rs";
 
 /// The check of z2, and what takes its place.
 const Z2_UNCHECKED: Edit = Edit {
@@ -119,6 +122,108 @@ pub(super) const CLARION: &[Tested] = &[
             file: "crates/additive/src/three/looked.rs",
             from: "is_wellformed() && owner.verifies(&listed, &registration.signature);",
             to: "is_wellformed() || owner.verifies(&listed, &registration.signature);",
+        }],
+    },
+    Tested {
+        name: "a seed that another holder gives is not tested",
+        package: "ostrakon-additive",
+        test: "false_forwarded_seed",
+        edits: &[Edit {
+            file: REGISTRATION,
+            from: "                    == entry.registration.commitment(pair)",
+            to: "                    == entry.registration.commitment(pair)
+                    || !seed.is_empty()",
+        }],
+    },
+    Tested {
+        name: "one holder drops a participant",
+        package: "ostrakon-additive",
+        test: "one_holder_vetoes",
+        edits: &[Edit {
+            file: REGISTRATION,
+            from: "pair.members().into_iter().all(|member| self.lacks",
+            to: "pair.members().into_iter().any(|member| self.lacks",
+        }],
+    },
+    Tested {
+        name: "a second vote on who is registered",
+        package: "ostrakon-additive",
+        test: "gets_no_second_vote",
+        edits: &[Edit {
+            file: REGISTRATION,
+            from: "map_err(Unregistered::Marks)? != digest.0 {",
+            to: "map_err(Unregistered::Marks)?.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "a commitment to a coin changes over a crash",
+        package: "ostrakon-additive",
+        test: "coin_committed_twice",
+        edits: &[Edit {
+            file: EPOCH,
+            from: "        let standing = self.record(\"coin commitments\", &wire::encode(&heard))?;",
+            to: "        let standing = wire::encode(&heard);",
+        }],
+    },
+    Tested {
+        name: "a second coin on the same tables",
+        package: "ostrakon-additive",
+        test: "coin_tossed_twice",
+        edits: &[Edit {
+            file: EPOCH,
+            from: "        if self.record(\"coin\", &coin.0)? != coin.0 {",
+            to: "        if self.record(\"coin\", &coin.0)?.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "another table after a crash is answered",
+        package: "ostrakon-additive",
+        test: "_after_crash",
+        edits: &[Edit {
+            file: EPOCH,
+            from: "        if standing.contradicts(&received.signed) {",
+            to: "        if standing.contradicts(&received.signed) && received.body.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "tables that sender and receiver state otherwise",
+        package: "ostrakon-additive",
+        test: "table_exchanged_after_coin",
+        edits: &[Edit {
+            file: EPOCH,
+            from: "Some(before) if before.contradicts(&header) => {",
+            to: "Some(before) if before.contradicts(&header) && headers.is_empty() => {",
+        }],
+    },
+    Tested {
+        name: "who has a link sees who calls it",
+        package: "ostrakon-messaging",
+        test: "a_mark_is_of_the_exchange",
+        edits: &[Edit {
+            file: DIAL,
+            from: "    shared.fill(\"ostrakon/v1/messaging/mark\", &[&context.0], &mut mark);",
+            to: "    let _ = shared;
+    Secret::new([7; 32]).fill(\"ostrakon/v1/messaging/mark\", &[&context.0], &mut mark);",
+        }],
+    },
+    Tested {
+        name: "a caller names a link that is another's",
+        package: "ostrakon-messaging",
+        test: "a_caller_proves_its_link",
+        edits: &[Edit {
+            file: DIAL,
+            from: "            if plain[83..99] != proof {",
+            to: "            if plain[83..99] != proof && plain.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "covers of calls are random bytes",
+        package: "ostrakon-messaging",
+        test: "dial_cover_distinguisher",
+        edits: &[Edit {
+            file: DIAL,
+            from: "    row[EXCHANGE].copy_from_slice(&fresh(rng).exchange().public());\n    row\n",
+            to: "    let _ = fresh(rng);\n    row\n",
         }],
     },
     Tested {

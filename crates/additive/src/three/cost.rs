@@ -1,10 +1,13 @@
-//! What an epoch costs in bytes and rounds, as formulas. Tests compare the meters with these.
+//! What an epoch, and what comes before it, costs in bytes and rounds, as formulas. Tests compare
+//! the meters with these.
 //!
 //! Bytes are those of message bodies, over all three servers, everybody honest and nobody silent.
 //! Headers and signatures and TLS are not in them. There are `N` sealed rows of `W` bytes.
 //!
 //! | part | grows with the table | rounds |
 //! |---|---|---|
+//! | keys of a batch, and of registrations | nothing | 11 |
+//! | registering | `36·6·A` for `A` registrations that all hold; lacking seeds | 6, or 7 |
 //! | sealing | `36·6·A` for `A` submissions that all servers hold | 3 |
 //! | tables, each with a salt | `4·N·(W + 8)` | 3 |
 //! | statement, coin | nothing | 4 |
@@ -16,8 +19,35 @@ use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, Cost, DIRECTED_LINKS, SIGNED_H
 use ostrakon_threeparty::seal::LIST_ENTRY;
 
 use super::keys::PairStatement;
-use super::messages::{TABLES, WORDS};
+use super::messages::{LACKING_ENTRY, SEEDS_ENTRY, TABLES, WORDS};
 use crate::params::{SALT, WORD};
+
+/// Making a batch's keys ([`super::keys::BatchKeys::agree`]) and telling the keys of registrations:
+/// ephemeral keys, contributions, digests, a coin, the registration keys. What is stated is exact,
+/// the echoes are bounded.
+pub fn batch_keys() -> Cost {
+    let stated = 32 + 2 * 32 + (32 + 64) + 32;
+    let table = DIRECTED_LINKS * (stated + 32);
+    Cost { table, constant: 5 * broadcast(0) }
+}
+
+/// Rounds of [`batch_keys`]: five broadcasts, two of them the coin's, and the contributions.
+pub const BATCH_KEYS_ROUNDS: u32 = 5 * BROADCAST_ROUNDS + 1;
+
+/// Registering participants whom all three servers hold alike: lists, what is lacking, and two
+/// votes. `lacking` is how often a server lacks a seed of a registration, each registration once
+/// for a server; `given` is how many seeds come from another holder.
+pub fn registering(registrations: u32, lacking: u32, given: u32) -> Cost {
+    let lists = DIRECTED_LINKS * LIST_ENTRY as u64 * u64::from(registrations);
+    let lacks = 2 * LACKING_ENTRY as u64 * u64::from(lacking);
+    let seeds = SEEDS_ENTRY as u64 * u64::from(given);
+    let votes = 2 * DIRECTED_LINKS * 32;
+    Cost { table: lists + lacks + seeds, constant: 2 * broadcast(0) + votes }
+}
+
+/// Rounds of [`registering`] while nobody lacks a seed: lists and their vote, what is lacking, the
+/// vote on what results. Seeds that are given take one more.
+pub const REGISTERING_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + BROADCAST_ROUNDS + 1;
 
 /// Sealing submissions that all three servers hold, with the statements about seeds and the
 /// commitments to the coin.

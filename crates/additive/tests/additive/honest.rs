@@ -9,6 +9,8 @@ use ostrakon_party::PartyId;
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, Wire};
 use ostrakon_threeparty::Protocol;
 
+use crate::registering::make_keys;
+use crate::registrations::{agreed, sign};
 use crate::world::*;
 
 #[test]
@@ -39,12 +41,50 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
         let latency = Duration::from_millis(40);
         network.wires(Wire { latency, bytes_per_second: u64::MAX });
         scene.run(&network).iter().for_each(|result| scene.assert_whole(result));
-        let sent: u64 = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
+        let (sent, took) = metered(&network, latency);
         let cost = cost::epoch(rows, width);
         assert!(cost.admits(sent), "{rows} × {width}: {sent} bytes, {cost:?}");
         assert_eq!(cost.table, u64::from(rows) * (5 * u64::from(width) + 120 + 216));
-        let rounds = network.elapsed().as_millis() / latency.as_millis();
-        assert_eq!(rounds, u128::from(cost::EPOCH_ROUNDS), "{rows} × {width}");
+        assert_eq!(took, u128::from(cost::EPOCH_ROUNDS), "{rows} × {width}");
+    }
+}
+
+/// Bytes of all bodies, and rounds, of what ran on a network with this latency.
+fn metered(network: &Network, latency: Duration) -> (u64, u128) {
+    let sent = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
+    (sent, network.elapsed().as_millis() / latency.as_millis())
+}
+
+#[test]
+fn what_comes_before_an_epoch_costs_what_the_formulas_say() {
+    let latency = Duration::from_millis(40);
+    let wired = || {
+        let network = Network::default();
+        network.wires(Wire { latency, bytes_per_second: u64::MAX });
+        network
+    };
+    let deployment = Deployment::new(6);
+    let network = wired();
+    assert!(make_keys(&deployment, &network).iter().all(|made| matches!(made, Some(Ok(_)))));
+    let (sent, rounds) = metered(&network, latency);
+    assert!(cost::batch_keys().admits(sent), "{sent} bytes, {:?}", cost::batch_keys());
+    assert_eq!(rounds, u128::from(cost::BATCH_KEYS_ROUNDS));
+    // Of the first `lacking` participants P1 cannot open its box, and is given both seeds.
+    for (registered, lacking) in [(1, 0), (9, 0), (9, 1), (20, 7)] {
+        let mut list: Vec<_> =
+            (0..registered).map(|number| deployment.register(number, 0)).collect();
+        for (number, (registration, _)) in (0..lacking).zip(&mut list) {
+            registration.boxes[0].closed[5] ^= 1;
+            sign(&deployment, registration, number);
+        }
+        let network = wired();
+        let results = deployment.registrations(&network, |_| registered_slots(&list));
+        assert_eq!(agreed(&results, &[0, 1, 2], registered).len(), registered as usize);
+        let (sent, rounds) = metered(&network, latency);
+        let cost = cost::registering(registered, lacking, 2 * lacking);
+        assert!(cost.admits(sent), "{registered}, {lacking}: {sent} bytes, {cost:?}");
+        assert_eq!(cost.table, u64::from(registered) * 216 + u64::from(lacking) * (10 + 72));
+        assert_eq!(rounds, u128::from(cost::REGISTERING_ROUNDS + u32::from(lacking > 0)));
     }
 }
 

@@ -9,6 +9,7 @@ mod honest;
 mod liar;
 mod models;
 mod redrawn;
+mod registering;
 mod registrations;
 mod restarts;
 mod sabotage;

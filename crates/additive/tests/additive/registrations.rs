@@ -25,7 +25,7 @@ fn registered(deployment: &Deployment, count: u32) -> List {
 }
 
 /// Signs a registration that was changed.
-fn sign(deployment: &Deployment, registration: &mut Registration, number: u32) {
+pub fn sign(deployment: &Deployment, registration: &mut Registration, number: u32) {
     let key = participant(number);
     let occasion = deployment.registration_spec().occasion();
     let content = registration.content();
@@ -34,7 +34,7 @@ fn sign(deployment: &Deployment, registration: &mut Registration, number: u32) {
 }
 
 /// The registered, by number, alike at the servers given; both holders of a seed have the same one.
-fn agreed(results: &Registered, of: &[usize], count: u32) -> Vec<u32> {
+pub fn agreed(results: &Registered, of: &[usize], count: u32) -> Vec<u32> {
     let registries: Vec<&Registry> =
         of.iter().map(|i| results[*i].as_ref().unwrap().as_ref().unwrap()).collect();
     let numbers = |registry: &Registry| -> Vec<u32> {

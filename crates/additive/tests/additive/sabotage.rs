@@ -20,7 +20,7 @@ use crate::world::*;
 const ROWS: u32 = 5;
 const WIDTH: u32 = 16;
 
-fn seeds() -> std::ops::Range<u64> {
+pub fn seeds() -> std::ops::Range<u64> {
     let told = std::env::var("OSTRAKON_SEEDS").ok().and_then(|count| count.parse::<u64>().ok());
     100..100 + told.unwrap_or(if nightly() { 1000 } else { 1 })
 }
@@ -28,7 +28,7 @@ fn seeds() -> std::ops::Range<u64> {
 /// How many ways are drawn for each message.
 const DRAWN: u64 = 2;
 
-fn honest(corrupt: PartyId) -> [usize; 2] {
+pub fn honest(corrupt: PartyId) -> [usize; 2] {
     match corrupt.0 {
         0 => [1, 2],
         1 => [0, 2],
@@ -36,7 +36,7 @@ fn honest(corrupt: PartyId) -> [usize; 2] {
     }
 }
 
-fn assert_convicts(case: &Case, roster: &Roster, fault: &Fault) {
+pub fn assert_convicts(case: &Case, roster: &Roster, fault: &Fault) {
     assert_eq!(fault.culprit, case.corrupt, "{case:?}: an honest server is blamed: {fault}");
     assert!(case.mutation.lies(), "{case:?}: convicted for silence, delay or noise: {fault}");
     assert!(fault.verify(roster), "{case:?}: the evidence does not hold: {fault}");
@@ -49,11 +49,11 @@ const FEWEST_MARKS: u64 = 7;
 /// Marks of the others, at least.
 const MARKS: u64 = 11;
 
-/// Which honest server dies in a case, and at which mark.
-fn crash(number: u64, corrupt: PartyId) -> Option<Crash> {
+/// Which honest server dies in a case, and at which of so many marks.
+pub fn crash(number: u64, corrupt: PartyId, marks: u64) -> Option<Crash> {
     let (number, odd) = (number / 2, number % 2 == 1);
     let victim = PartyId(honest(corrupt)[(number % 2) as usize] as u8);
-    let (mark, written) = (number / 2 % MARKS, number / 2 / MARKS % 2 == 1);
+    let (mark, written) = (number / 2 % marks, number / 2 / marks % 2 == 1);
     odd.then_some(Crash { victim, mark, written })
 }
 
@@ -111,7 +111,7 @@ fn sweep(corrupt: PartyId) {
         let cases = Script::of(&network, corrupt).drawn_cases(seed, 3, DRAWN);
         for (number, case) in (seed..).zip(cases) {
             let network = case.network(&scene.deployment.world, &other);
-            let results = match crash(number, corrupt) {
+            let results = match crash(number, corrupt, MARKS) {
                 Some(crash) => scene.run_crashing(&network, slots, &Default::default(), crash),
                 None => run(&network),
             };

@@ -61,6 +61,12 @@ struct Dying<'a> {
     written: bool,
 }
 
+impl<'a> Dying<'a> {
+    fn of(marks: &'a Memory, Crash { mark, written, .. }: Crash) -> Self {
+        Self { marks, left: AtomicU64::new(mark), written }
+    }
+}
+
 impl Marks for Dying<'_> {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         let dies = self.left.fetch_sub(1, Ordering::Relaxed) == 0;
@@ -174,12 +180,31 @@ impl Deployment {
         slots: impl Fn(PartyId) -> Vec<Slot<Registration>>,
         marks: &[Memory; 3],
     ) -> Registered {
+        self.registrations_crashing(network, slots, marks, None)
+    }
+
+    /// The same, perhaps with a server that dies at a mark and starts again at once.
+    pub fn registrations_crashing(
+        &self,
+        network: &Network,
+        slots: impl Fn(PartyId) -> Vec<Slot<Registration>>,
+        marks: &[Memory; 3],
+        crash: Option<Crash>,
+    ) -> Registered {
         self.world.run(network, |party| {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
             let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
+            let crash = crash.filter(|crash| crash.victim == party.id);
             async move {
-                let slots = looked_at(&party, &spec, &key, slots);
-                registration::agree(&party, spec, &key, slots, marks).await
+                let looked = || looked_at(&party, &spec, &key, slots.clone());
+                if let Some(crash) = crash {
+                    let dying = Dying::of(marks, crash);
+                    match registration::agree(&party, spec, &key, looked(), &dying).await {
+                        Err(Unregistered::Marks(_)) => network.restart(party.id),
+                        result => return result,
+                    }
+                }
+                registration::agree(&party, spec, &key, looked(), marks).await
             }
             .boxed_local()
         })
@@ -368,8 +393,7 @@ impl Scene {
                 if party.id != crash.victim {
                     return self.epoch(&party, slots, marks, "epoch").await;
                 }
-                let (left, written) = (AtomicU64::new(crash.mark), crash.written);
-                let dying = Dying { marks, left, written };
+                let dying = Dying::of(marks, crash);
                 match self.epoch(&party, slots.clone(), &dying, "epoch").await {
                     Err(Unmixed::Marks(_)) => {
                         network.network().restart(crash.victim);

@@ -38,6 +38,16 @@ impl RuffleEngine {
     pub fn new(party: Party, keys: SharedKeys) -> Self {
         Self { party, keys: Arc::new(keys) }
     }
+
+    /// The same, with keys as [`SharedKeys::to_bytes`] wrote them.
+    ///
+    /// # Errors
+    /// A description if they are damaged.
+    pub fn of(party: Party, keys: &[u8]) -> Result<Self, String> {
+        let keys = SharedKeys::from_bytes(keys)
+            .map_err(|_| "the servers' shared keys are damaged".to_owned())?;
+        Ok(Self::new(party, keys))
+    }
 }
 
 fn batch_spec(number: u64, shape: Shape) -> BatchSpec {

@@ -9,10 +9,11 @@ use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
 use ostrakon_bench::stats::{self, triples};
 use ostrakon_bench::{asynchromix, broadcast, decide, epoch, graph, party, shuffle};
+use ostrakon_broadcast::EngineKind;
 use serde::Serialize;
 
 use crate::output;
-use crate::room::EngineArg;
+use crate::room;
 
 /// The benchmarks. All but `decide` start processes on this machine.
 #[derive(clap::Subcommand)]
@@ -120,8 +121,8 @@ pub struct EpochOptions {
 #[derive(clap::Args)]
 pub struct BroadcastOptions {
     /// Who mixes.
-    #[arg(long, value_enum, default_value_t = EngineArg::Clarion)]
-    engine: EngineArg,
+    #[arg(long, value_parser = room::engine(), default_value = "clarion")]
+    engine: EngineKind,
     /// Participants.
     #[arg(long, default_value_t = 100_000)]
     rows: u32,
@@ -139,7 +140,7 @@ pub struct BroadcastOptions {
 impl BroadcastOptions {
     fn wanted(&self) -> broadcast::Options {
         let Self { engine, rows, width, runs, .. } = *self;
-        broadcast::Options { engine: engine.into(), rows, width, runs }
+        broadcast::Options { engine, rows, width, runs }
     }
 }
 

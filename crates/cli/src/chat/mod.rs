@@ -176,12 +176,16 @@ async fn link(options: NewLink) -> Result<()> {
 async fn add(options: Add) -> Result<()> {
     let directory = options.keeping.directory()?;
     let mut kept = client_in(&directory, options.link.room_link(), &options.name).await?;
-    let number = kept.client.add_contact(options.link.callee, &options.contact)?;
+    let ContactLink { callee, practice, .. } = options.link;
+    let number = kept.client.add_contact(callee, &options.contact)?;
     kept.save()?;
     if options.keeping.json {
-        return crate::output::json(&serde_json::json!({ "contact": number }));
+        let contact = serde_json::json!({ "contact": number, "practice": practice });
+        return crate::output::json(&contact);
     }
-    crate::output::line(&format!("{} is contact {number}", options.contact))
+    let what =
+        if practice { ", a partner for practice: a program that repeats your words" } else { "" };
+    crate::output::line(&format!("{} is contact {number}{what}", options.contact))
 }
 
 fn list(options: &List) -> Result<()> {
@@ -300,7 +304,7 @@ pub async fn practice(
         None => kept.client.add_link(PRACTICE, &mut edge::entropy())?,
     };
     kept.save()?;
-    let own = ContactLink::in_room(&kept.room, own.callee);
+    let own = ContactLink::in_room(&kept.room, own.callee).for_practice();
     let room = open(kept.room.clone()).await?;
     let manner = Manner { accepts: true, echoes: true, leaves_after: None };
     let session = Session::new(room, kept, manner, Report { form: Form::Nothing });

@@ -274,8 +274,15 @@ fn rows(kept: Arc<Mutex<Kept>>) -> client::Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
+
     use ostrakon_broadcast::RoomId;
+    use ostrakon_broadcast::client::Link;
+    use ostrakon_messaging::params::CYCLE;
+
+    use super::*;
+    use crate::chat::kept::Directory;
+    use crate::chat::order::parse;
 
     const WIDTH: usize = 254;
 
@@ -287,6 +294,99 @@ mod tests {
         for client in clients {
             client.on_round(number, &rows);
         }
+    }
+
+    /// A client that is kept in a directory of its own.
+    fn kept(directory: &Path, name: &str) -> Kept {
+        let link = format!("http://127.0.0.1:7000/#/room/{}/{}", "01".repeat(16), "02".repeat(32));
+        let link: Link = link.parse().unwrap();
+        let client = Client::new(link.room, WIDTH, name).unwrap();
+        Directory::open(directory.join(name), None).unwrap().add(link, client).unwrap()
+    }
+
+    /// Two who type orders, in rounds of their own.
+    struct Two {
+        ann: Kept,
+        bob: Kept,
+        next: u64,
+    }
+
+    impl Two {
+        /// Until calls of the next round for calls were read, and answers.
+        fn dial(&mut self) {
+            loop {
+                self.next += 1;
+                round(self.next, &mut [&mut self.ann.client, &mut self.bob.client]);
+                if self.next % CYCLE == CYCLE - 1 {
+                    return;
+                }
+            }
+        }
+
+        fn states(&self) -> [Vec<ContactState>; 2] {
+            [&self.ann, &self.bob]
+                .map(|one| one.client.contacts().into_iter().map(|contact| contact.state).collect())
+        }
+    }
+
+    fn order(kept: &mut Kept, line: &str) -> Result<Done> {
+        carry_out(kept, &parse(line).map_err(anyhow::Error::msg)?)
+    }
+
+    #[test]
+    fn what_is_ordered_is_done() {
+        use ContactState::{Answering, Called, Calling, Ending, Idle, Talking};
+        let directory = tempfile::tempdir().unwrap();
+        let [ann, bob] = ["ann", "bob"].map(|name| kept(directory.path(), name));
+        let mut two = Two { ann, bob, next: 0 };
+        let Done::Link(link) = order(&mut two.bob, "link for Ann").unwrap() else { panic!() };
+        assert_eq!(two.bob.client.links()[0].label, "for Ann");
+        let elsewhere = link.to_string().replacen("/chat/01", "/chat/99", 1);
+        assert!(order(&mut two.ann, &format!("add {elsewhere} Bob")).is_err());
+        order(&mut two.ann, &format!("add {link} Bob")).unwrap();
+        assert!(order(&mut two.ann, "code Bob").is_err(), "nobody talks yet");
+
+        // Declined, and not called again by that call; ended by who calls.
+        order(&mut two.ann, "call Bob").unwrap();
+        assert!(order(&mut two.ann, "call Bob").is_err());
+        two.dial();
+        assert_eq!(two.states(), [vec![Calling], vec![Called]]);
+        order(&mut two.bob, "decline 0").unwrap();
+        two.dial();
+        assert_eq!(two.states(), [vec![Calling], vec![]]);
+        order(&mut two.ann, "end Bob").unwrap();
+        assert_eq!(two.states(), [vec![Idle], vec![]]);
+
+        // Accepted, talked, ended, called again, forgotten.
+        order(&mut two.ann, "say Bob hello").unwrap();
+        two.dial();
+        let caller = two.bob.client.contacts()[0].number;
+        order(&mut two.bob, &format!("accept {caller}")).unwrap();
+        assert_eq!(two.states(), [vec![Calling], vec![Answering]]);
+        (0..3).for_each(|_| two.dial());
+        assert_eq!(two.states(), [vec![Talking], vec![Talking]]);
+        let codes = [order(&mut two.ann, "code Bob"), order(&mut two.bob, "code ann")];
+        let codes = codes.map(|done| match done.unwrap() {
+            Done::Code(code) => code,
+            _ => panic!("a code"),
+        });
+        assert_eq!(codes[0], codes[1]);
+        assert_eq!(two.bob.client.contacts()[0].messages[0].text, "hello");
+        order(&mut two.bob, "end ann").unwrap();
+        assert_eq!(two.states(), [vec![Talking], vec![Ending]]);
+        (0..12).for_each(|_| two.dial());
+        assert_eq!(two.states(), [vec![Idle], vec![Idle]]);
+        order(&mut two.bob, "forget ann").unwrap();
+        assert!(two.bob.client.contacts().is_empty());
+        assert!(order(&mut two.bob, "forget ann").is_err());
+
+        // By a link that was taken back nobody is heard.
+        let revoke = format!("revoke {}", two.bob.client.links()[0].number);
+        order(&mut two.bob, &revoke).unwrap();
+        assert!(two.bob.client.links().is_empty() && order(&mut two.bob, &revoke).is_err());
+        order(&mut two.ann, "call Bob").unwrap();
+        (0..2).for_each(|_| two.dial());
+        assert_eq!(two.states(), [vec![Calling], vec![]]);
     }
 
     /// Callers choose their names: one that is named like a contact, or like its number, is not

@@ -259,6 +259,7 @@ impl Participant {
             entries.mark_unchanged();
             // Before the board is read, so that it holds what is over.
             let over = *ended.borrow_and_update();
+            self.doubt();
             while let Some(published) = self.learn(&mut report) {
                 if !self.stays {
                     return Ok(published);
@@ -266,11 +267,7 @@ impl Participant {
                 report(Event::Published(published));
             }
             self.make_room();
-            if *closed.borrow_and_update()
-                && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch))
-            {
-                bail!("the room is closed: it takes no more messages");
-            }
+            self.go_on(*closed.borrow_and_update(), over)?;
             if self.present && self.greeted.elapsed() >= FORGOTTEN {
                 self.return_as_newcomer();
                 present = Instant::now();
@@ -305,6 +302,31 @@ impl Participant {
         }
     }
 
+    /// Ends a participation that can bring nothing more: in a room that is `closed`, once the
+    /// message's epoch is `over`, or when the message may have been read and is not said again.
+    fn go_on(&mut self, closed: bool, over: Option<u64>) -> Result<()> {
+        let closed = closed && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch));
+        if let Some(epoch) = self.outbox.undecided().filter(|_| closed) {
+            self.outbox.ended_without_board(epoch);
+        }
+        if let Some(epoch) = self.outbox.held() {
+            bail!(
+                "epoch {epoch} was given up after its opening may have begun: the message is not on the board, but somebody may \
+                 have read it. It is not said again by itself"
+            );
+        }
+        ensure!(!closed, "the room is closed: it takes no more messages");
+        Ok(())
+    }
+
+    /// Hears whose messages may have been read without being published.
+    fn doubt(&mut self) {
+        let statuses = self.room.statuses();
+        let statuses = statuses.borrow();
+        let doubted = statuses.iter().flatten().flat_map(|status| &status.may_have_opened);
+        doubted.for_each(|epoch| self.outbox.doubt(*epoch));
+    }
+
     /// Reads the board's new entries. That an epoch ended without the message is believed of a
     /// later one's entry only, since entries are signed: who could make a single participant
     /// believe it would see its message come out twice.
@@ -324,7 +346,7 @@ impl Participant {
             {
                 Observed::Published => return Some(Published { epoch, entry }),
                 Observed::Again => report(Event::Again(epoch)),
-                Observed::Nothing => {}
+                Observed::Nothing | Observed::Held => {}
             }
         }
         None

@@ -165,6 +165,10 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
         [ann, bob].map(|person| person.told("a code", |told| told.get("code").is_some()));
     assert_eq!(one, other);
 
+    bob.order("list");
+    let listed = bob.told("a list", |told| told["messages"].is_array());
+    assert_eq!((&listed["name"], &listed["state"]), (&"Ann".into(), &"talking".into()));
+
     let [ann, bob, third] = &mut people;
     let mut of_ann = vec!["Hello, this is Ann."];
     let mut of_bob = vec!["And this is Bob."];
@@ -175,6 +179,11 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     }
 
     bob.go();
+    let late = bob.chat(&["link", &second, "--label", "for nobody"]).remove(0);
+    let late = late["link"].as_str().unwrap();
+    assert!(bob.chat(&["link", &second, "--revoke", "1"]).is_empty());
+    third.order(&format!("add {late} Bob"));
+    third.order("call Bob");
     let long = "You were away. ".repeat(40);
     ann.order(&format!("say Bob {}", long.trim()));
     ann.order("say Bob Still there?");
@@ -189,12 +198,23 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
         of_ann.push("Did you see this?");
     }
 
+    ann.go();
+    let said = ann.chat(&["with", "Bob", "Is it settled?"]);
+    let delivered = |event: &Value| event["event"] == "moved" && event["state"] == "delivered";
+    assert!(said.iter().any(delivered), "it ends when it is delivered: {said:?}");
+    bob.hears("Is it settled?");
+    of_ann.push("Is it settled?");
+
     assert!(third.present.as_mut().unwrap().told.try_recv().is_err(), "nobody talks to the third");
+    let present = bob.present.as_mut().unwrap();
+    let told = present.early.drain(..).chain(present.told.try_iter());
+    let called = told.filter(|event| event["event"] == "called").count();
+    assert_eq!(called, 0, "nobody is heard who calls by a link that was taken back");
     let entries = json(&["watch", &first, "--once", "--json"]);
     assert!(entries.iter().any(|entry| entry["accepted"] == 3), "all three were there");
     assert!(board(&first).is_empty(), "nothing on the board is words for everybody");
     refusals(&up, &site, &first, &link);
-    [ann, bob, third].into_iter().for_each(Person::go);
+    [bob, third].into_iter().for_each(Person::go);
     let listed = people[1].chat(&["list"]);
     let said = |by_bob: bool| {
         let of_one = move |message: &&Value| message["own"] == by_bob;

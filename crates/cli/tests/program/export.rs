@@ -82,6 +82,7 @@ impl Server {
             epoch: None,
             mixing: Vec::new(),
             last: None,
+            may_have_opened: Vec::new(),
             minimum: 3,
             present: vec![0; 3],
             places: vec![0; 3],

@@ -5,16 +5,42 @@ use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{
     Content, EngineKind, EpochId, RoomDescriptor, RowFormat, Servers, engines,
 };
+use ostrakon_crypto::merkle::Tree;
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
-use ostrakon_party::SessionId;
+use ostrakon_party::{SessionId, wire};
+use ostrakon_replicated::pair::Pair;
+use ostrakon_replicated::slots::{Issue, SlotSeeds, SlotsContext, slots_prg};
 
 use super::World;
 use crate::params::CYCLE;
 
+/// A server's secret of a pair, in this test.
+fn secret(of: usize, round: u64) -> Secret {
+    let mut seed = [of as u8 + 1; 32];
+    seed[..8].copy_from_slice(&round.to_le_bytes());
+    Secret::new(seed)
+}
+
+/// What a server gives to the owner of a slot of a Ruffle room.
+fn ruffle_issue(servers: &Servers, context: &EpochContext, party: u8, slot: u32) -> Vec<u8> {
+    let streams = [0, 1, 2].map(|pair| slots_prg(&secret(pair, context.batch)));
+    let trees = Pair::ALL.map(|pair| {
+        let named = SlotsContext::new(&servers.session.0, context.batch, pair);
+        let leaf = |slot| SlotSeeds::derive(&streams[pair.index()], slot).leaf(&named, slot);
+        Tree::new((0..context.shape.rows).map(leaf).collect())
+    });
+    let given = |pair: Pair| {
+        let at = pair.index();
+        (SlotSeeds::derive(&streams[at], slot), trees[at].path(slot as usize))
+    };
+    let roots = trees.each_ref().map(Tree::root);
+    wire::encode(&Issue { roots, seeds: Pair::of_party(party).map(given) })
+}
+
 /// Bytes that the owner of a slot hands in for a row, to each server.
-fn handed_in(row: &[u8], round: u64, owner: usize) -> usize {
-    let (engine, admission) = (EngineKind::Clarion, Admission::Messages);
+fn handed_in(engine: EngineKind, row: &[u8], round: u64, owner: usize) -> usize {
+    let admission = Admission::Messages;
     let room = RoomDescriptor {
         payload: 256,
         capacity: 12,
@@ -25,7 +51,6 @@ fn handed_in(row: &[u8], round: u64, owner: usize) -> usize {
     let seeds = [1, 2, 3].map(|seed| [seed; 32]);
     let keys = seeds.map(|seed| SigningKey::from_seed(&seed).verifying_key()).to_vec();
     let servers = Servers { session: SessionId(Digest([7; 32])), keys };
-    let issue = |seed| Some(ExchangeKey::new(&Secret::new(seed)).public().to_vec());
     let context = EpochContext {
         epoch: EpochId { room: room.id(), number: round },
         batch: round,
@@ -34,19 +59,32 @@ fn handed_in(row: &[u8], round: u64, owner: usize) -> usize {
         mode: room.mode,
         minimum: 1,
     };
+    let slot = owner as u32;
+    let issue = |party: u8| match engine {
+        EngineKind::Ruffle => ruffle_issue(&servers, &context, party, slot),
+        EngineKind::Clarion => {
+            ExchangeKey::new(&Secret::new(seeds[usize::from(party)])).public().to_vec()
+        }
+    };
+    let issues = [0, 1, 2].map(|party| Some(issue(party)));
     let key = SigningKey::from_seed(&[owner as u8 + 9; 32]);
     let format = RowFormat::new(&room, round);
     let row = format.encode(&Content::Message(row.to_vec()), &format.padding(&key)).unwrap();
-    let client = engines::client(engine);
-    let slot = owner as u32;
-    client.submit(&servers, &context, slot, &seeds.map(issue), &row, &key).unwrap().len()
+    engines::client(engine).submit(&servers, &context, slot, &issues, &row, &key).unwrap().len()
 }
 
 /// What was seen of one client on its line.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    Row { round: u64, bytes: usize },
-    Board { round: u64, bytes: usize },
+    /// With all that is handed in for it, by engine.
+    Row {
+        round: u64,
+        bytes: [usize; EngineKind::ALL.len()],
+    },
+    Board {
+        round: u64,
+        bytes: usize,
+    },
 }
 
 /// Six clients: two talk, one calls somebody who never answers, one is called, one talks to a
@@ -73,9 +111,7 @@ fn traffic_is_equal_when_talking_idle_dialing_and_with_a_partner_away() {
         for (at, (client, seen)) in world.clients.iter_mut().zip(&mut seen).enumerate() {
             let row = client.next_row(round, &mut world.rng).unwrap();
             assert!(client.next_row(round, &mut world.rng).is_err(), "one row in a round");
-            // Of the first cycles all that is handed in; of the others the row in it.
-            let whole = round < 4 * CYCLE;
-            let bytes = if whole { handed_in(&row, round, at) } else { row.len() };
+            let bytes = EngineKind::ALL.map(|engine| handed_in(engine, &row, round, at));
             seen.push(Seen::Row { round, bytes });
             world.board.push(row);
         }

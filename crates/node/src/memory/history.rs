@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ostrakon_broadcast::EpochId;
+use ostrakon_party::PartyId;
 use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,16 @@ pub struct PastEpoch {
     pub seconds: PhaseSeconds,
 }
 
+/// Two servers, of whom one is at fault for epochs that were stopped; which one cannot be proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Suspects {
+    /// Their party numbers, the lower one first.
+    pub pair: [u8; 2],
+    /// How many epochs were stopped so since the start.
+    pub aborts: u32,
+}
+
 /// The stock at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -111,6 +122,8 @@ struct UnderWay {
 pub(crate) struct History {
     under_way: BTreeMap<EpochId, UnderWay>,
     past: VecDeque<PastEpoch>,
+    /// How often epochs were stopped by a pair of servers of whom one is at fault.
+    aborts: BTreeMap<[u8; 2], u32>,
     fine: VecDeque<StockSample>,
     coarse: VecDeque<StockSample>,
     merging: Vec<StockSample>,
@@ -158,6 +171,19 @@ impl History {
         if let Some(under_way) = self.under_way.get_mut(&epoch) {
             under_way.mixed_at = Some(now);
         }
+    }
+
+    /// An epoch was stopped, and one of the two is at fault.
+    pub fn aborted(&mut self, pair: [PartyId; 2]) {
+        let mut pair = pair.map(|party| party.0);
+        pair.sort_unstable();
+        let count = self.aborts.entry(pair).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// The pairs that stopped epochs since the start.
+    pub fn suspects(&self) -> Vec<Suspects> {
+        self.aborts.iter().map(|(pair, aborts)| Suspects { pair: *pair, aborts: *aborts }).collect()
     }
 
     /// The servers agreed.

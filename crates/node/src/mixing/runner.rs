@@ -56,6 +56,9 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
                 Err(stopped) => epochs::read_stop(stopped),
             };
             keep_faults(&core, &result).await;
+            if let Err(Stopped::Aborted { pair: Some(pair), .. }) = &result {
+                core.history().aborted(*pair);
+            }
             match read {
                 Some(computed) => break computed,
                 None => tracing::error!(
@@ -325,7 +328,7 @@ impl Ballot {
             }
         };
         if entry.is_none() && last.outcome == Outcome::Published {
-            last.outcome = Outcome::Failed;
+            last.outcome = Outcome::MayHaveOpened;
             last.detail = "the other servers published nothing".into();
         }
         let outcome = last.outcome;
@@ -375,12 +378,12 @@ impl Ballot {
         let counter = match last.outcome {
             Outcome::Published => &counters.published,
             Outcome::TooFew => &counters.too_few,
-            Outcome::Cheated | Outcome::Failed => &counters.stopped,
+            Outcome::Cheated | Outcome::Failed | Outcome::MayHaveOpened => &counters.stopped,
         };
         counter.fetch_add(1, Ordering::Relaxed);
         self.core.change(|world| {
             if let Some(state) = world.rooms.get_mut(&room) {
-                state.last = Some(last);
+                state.ended(last);
                 if let Some(entry) = &entry {
                     state.head = entry.digest;
                     state.board_length += 1;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::core::Core;
 use crate::intake;
-use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample};
+use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample, Suspects};
 use crate::memory::introduction::About;
 use crate::platform::{Links, Platform};
 use crate::state::World;
@@ -31,6 +31,8 @@ pub const CLOCK_BOUND_MS: u64 = 10_000;
 /// Below so many free bytes the operator is warned: a few batches and some thousand epochs of
 /// submissions.
 pub const DISK_LOW: u64 = 1 << 30;
+/// From so many epochs on that the same two servers stopped, the operators are warned of the two.
+pub const ABORTS_NOTED: u32 = 3;
 /// So long before a certificate expires the operator is warned, in seconds.
 pub const CERTIFICATE_NOTICE: u64 = 14 * 86_400;
 pub use crate::memory::history::Queues;
@@ -156,6 +158,8 @@ pub enum WarningKind {
     CertificateExpiring,
     /// An open room has no batch to go on with.
     StockEmpty,
+    /// The server is one of two of whom one has stopped epochs again and again.
+    RepeatedAborts,
 }
 
 /// Something that needs attention.
@@ -203,6 +207,8 @@ pub struct Overview {
     pub rooms: Vec<RoomView>,
     /// The last 200 epochs since the start, oldest first.
     pub epochs: Vec<PastEpoch>,
+    /// Pairs of servers that stopped epochs since the start.
+    pub suspects: Vec<Suspects>,
     /// The disk; absent if the system does not say.
     pub disk: Option<Disk>,
     /// What waits.
@@ -238,9 +244,9 @@ pub(crate) async fn overview(process: Process<'_>) -> Overview {
     let rooms = core.map(|core| rooms(core, now)).unwrap_or_default();
     let record = |core: &Arc<Core>| {
         let history = core.history();
-        (history.stock(), history.epochs())
+        (history.stock(), history.epochs(), history.suspects())
     };
-    let (stock_history, epochs) = core.map(record).unwrap_or_default();
+    let (stock_history, epochs, suspects) = core.map(record).unwrap_or_default();
     let mut overview = Overview {
         version: VERSION.into(),
         protocol: ostrakon_net::frame::VERSION,
@@ -256,6 +262,7 @@ pub(crate) async fn overview(process: Process<'_>) -> Overview {
         stock_history,
         rooms,
         epochs,
+        suspects,
         disk,
         queues: core.map_or_else(Queues::default, |core| queues(core)),
     };
@@ -401,7 +408,26 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
         );
         warn(WarningKind::StockEmpty, overview.party, text);
     }
+    aborts(overview, warn);
     warnings
+}
+
+/// Warns of those who stop epochs. A server knows that it is honest itself.
+fn aborts(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
+    let name = |party: u8| {
+        let peer = overview.peers.iter().find(|peer| peer.party == party);
+        peer.map_or("this server", |peer| peer.name.as_str())
+    };
+    for Suspects { pair, aborts } in overview.suspects.iter().filter(|s| s.aborts >= ABORTS_NOTED) {
+        let [a, b] = pair.map(name);
+        let text = format!(
+            "{aborts} epochs were stopped since this server started, and {a} or {b} was at fault each time, which cannot be \
+             proved: compare what their operators' logs say"
+        );
+        for party in pair.iter().filter(|party| **party != overview.party) {
+            warn(WarningKind::RepeatedAborts, *party, text.clone());
+        }
+    }
 }
 
 fn expiry(whose: &str, at: Option<u64>, now: u64) -> Option<String> {

@@ -37,6 +37,7 @@ fn calm() -> Overview {
         stock_history: Vec::new(),
         rooms: Vec::new(),
         epochs: Vec::new(),
+        suspects: vec![Suspects { pair: [0, 1], aborts: ABORTS_NOTED - 1 }],
         disk: Some(Disk { free: DISK_LOW, total: 2 * DISK_LOW, stock: 0, stock_limit: 0 }),
         queues: Queues { intake_tenths: 0, announcements_tenths: 0 },
     }
@@ -75,6 +76,21 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
     );
     assert_eq!(after(|overview| overview.disk.as_mut().unwrap().free -= 1).0, WarningKind::DiskLow);
     assert_eq!(after(|overview| overview.stock[0].needed = true).0, WarningKind::StockEmpty);
+}
+
+#[test]
+fn who_stops_epochs_again_and_again_is_told_and_never_this_server() {
+    let warned = |suspects: Suspects| {
+        let found = warnings(&Overview { suspects: vec![suspects], ..calm() });
+        assert!(found.iter().all(|warning| warning.kind == WarningKind::RepeatedAborts));
+        found.into_iter().map(|warning| (warning.party, warning.text)).collect::<Vec<_>>()
+    };
+    let own = warned(Suspects { pair: [0, 1], aborts: ABORTS_NOTED });
+    assert!(own.len() == 1 && own[0].0 == 1, "{own:?}");
+    assert!(own[0].1.starts_with("3 epochs") && own[0].1.contains("this server or bravo"));
+    let others = warned(Suspects { pair: [1, 2], aborts: ABORTS_NOTED + 4 });
+    assert_eq!(others.iter().map(|(party, _)| *party).collect::<Vec<_>>(), [1, 2]);
+    assert!(others[0].1.starts_with("7 epochs"), "{others:?}");
 }
 
 #[test]

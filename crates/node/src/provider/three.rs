@@ -1,13 +1,9 @@
 //! The engines of a deployment with three servers.
 
-use std::sync::Arc;
-
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::engines::{self, check_submission, may_have_opened};
-use ostrakon_broadcast::ruffle::server::RuffleEngine;
 use ostrakon_broadcast::{EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId, Unbearable};
@@ -46,12 +42,8 @@ impl EngineProvider for ThreeServers {
         if keys.session() != party.roster.session {
             return Err("the servers' shared keys are of another session".into());
         }
-        let ruffle = RuffleEngine::new(party.clone(), keys);
-        let clarion = ClarionEngine::new(party.clone());
-        Ok(Engines::from([
-            (EngineKind::Ruffle, Arc::new(ruffle) as _),
-            (EngineKind::Clarion, Arc::new(clarion) as _),
-        ]))
+        let engine = |kind| Ok((kind, engines::server(kind, party.clone(), secret)?));
+        EngineKind::ALL.into_iter().map(engine).collect()
     }
 
     fn may_have_opened(

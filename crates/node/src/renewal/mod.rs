@@ -256,8 +256,9 @@ impl Site {
             let (outcome, detail) = match (published, doubtful) {
                 (true, _) => (Outcome::Published, ""),
                 (_, true) => (
-                    Outcome::Failed,
-                    "a server lost its data while the messages were being opened; the room is closed",
+                    Outcome::MayHaveOpened,
+                    "a server lost its data while the messages were being opened, so they may have been read; \
+                     nothing is said again, and the room is closed",
                 ),
                 _ => (Outcome::Failed, "a server lost its data; messages enter the next epoch"),
             };

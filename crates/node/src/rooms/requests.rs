@@ -269,6 +269,7 @@ impl Core {
             epoch: epoch_status(room, now),
             mixing: computing.map(|(number, phase)| MixingStatus { number, phase }).collect(),
             last: room.last.clone(),
+            may_have_opened: room.may_have_opened.iter().copied().collect(),
             minimum: room.log.minimum(),
             present: present.to_vec(),
             places: places.to_vec(),

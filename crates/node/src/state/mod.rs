@@ -493,7 +493,7 @@ impl World {
                 let mut batch = None;
                 self.change_room(room, |room| {
                     batch = room.collecting.take().map(|collecting| collecting.batch);
-                    room.last = Some(crate::state::epochs::void(*epoch));
+                    room.ended(crate::state::epochs::void(*epoch));
                 });
                 batch.map(Effect::Discard).into_iter().collect()
             }

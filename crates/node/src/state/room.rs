@@ -10,7 +10,8 @@ use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{ByParty, PartyId, Trust};
 
-use ostrakon_protocol::{LastEpoch, MixingPhase};
+use crate::state::epochs::KEPT_VERDICTS;
+use ostrakon_protocol::{LastEpoch, MixingPhase, Outcome};
 
 /// The owner of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +194,8 @@ pub struct Room {
     pub computing: BTreeMap<u64, Computing>,
     /// How the last one ended.
     pub last: Option<LastEpoch>,
+    /// Of the last [`KEPT_VERDICTS`] epochs, those that ended as [`Outcome::MayHaveOpened`].
+    pub may_have_opened: BTreeSet<u64>,
     /// Entries on the board.
     pub board_length: u64,
     /// Digest of the last entry, zeros if there is none.
@@ -229,10 +232,21 @@ impl Room {
             collecting: None,
             computing: BTreeMap::new(),
             last: None,
+            may_have_opened: BTreeSet::new(),
             board_length: 0,
             head: Digest([0; 32]),
             version: 1,
         }
+    }
+
+    /// Takes in how an epoch ended.
+    pub(crate) fn ended(&mut self, last: LastEpoch) {
+        if last.outcome == Outcome::MayHaveOpened {
+            self.may_have_opened.insert(last.number);
+        }
+        let kept = (last.number + 1).saturating_sub(KEPT_VERDICTS);
+        self.may_have_opened.retain(|number| *number >= kept);
+        self.last = Some(last);
     }
 
     /// Whether a server that knows so many announcements of each knows of it.

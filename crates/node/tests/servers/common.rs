@@ -164,6 +164,17 @@ impl Deployment {
         Self::start_in(directory, configs, vec![provider; 3], mixing_client).await
     }
 
+    /// The same, of which each has its provider and what a test does to it.
+    pub async fn start_mixing_by(
+        provider: impl Fn(Arc<Controls>) -> Arc<dyn EngineProvider>,
+    ) -> Self {
+        let controls: Vec<Arc<Controls>> = (0..3).map(|_| Arc::default()).collect();
+        let providers = controls.iter().cloned().map(provider).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let configs = configs(directory.path());
+        Self { controls, ..Self::start_in(directory, configs, providers, mixing_client).await }
+    }
+
     /// Three servers with the Ruffle engine, each in a database of its own, the first of them
     /// shared with intake processes.
     pub async fn start_shared(databases: [String; 3]) -> Self {

@@ -6,9 +6,10 @@ use std::time::Duration;
 use crate::common::{Deployment, collects, issue_request, key};
 use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::room::RoomId;
+use ostrakon_node::operator::WarningKind;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
-use ostrakon_protocol::{IssueRequest, Outcome, RoomState};
+use ostrakon_protocol::{IssueRequest, Outcome, RoomState, Status};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
@@ -155,6 +156,31 @@ async fn an_accused_server_leaves_no_entry_and_the_next_epoch_goes_on() {
     deployment.speak(room, 1).await;
     deployment.everywhere(room, 1).await;
     assert_eq!(deployment.messages(2, room).await, ["0 in 1", "1 in 1", "2 in 1"]);
+}
+
+/// Nobody is blamed, but operators are told which two it was, from the third time on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_servers_that_stop_epochs_again_and_again_are_told_to_operators() {
+    let deployment = Deployment::start().await;
+    let room = deployment.room(1, 2).await;
+    deployment.controls.iter().for_each(|controls| controls.disagree.store(true, Ordering::SeqCst));
+    let mut told = Vec::new();
+    for epoch in 0..3 {
+        deployment.speak(room, epoch).await;
+        let mut warned = Vec::new();
+        for (server, service) in deployment.servers.iter().enumerate() {
+            let over =
+                |status: &Status| status.last.as_ref().is_some_and(|last| last.number >= epoch);
+            deployment.until_status(server, room, over).await;
+            let warnings = service.overview().await.unwrap().warnings;
+            let aborts = warnings.iter().filter(|one| one.kind == WarningKind::RepeatedAborts);
+            warned.push(aborts.map(|warning| warning.party).collect::<Vec<_>>());
+            assert!(service.faults().await.unwrap().is_empty());
+        }
+        told.push(warned);
+    }
+    assert!(told[..2].iter().flatten().all(Vec::is_empty), "{told:?}");
+    assert_eq!(told[2], [vec![1, 2], vec![2], vec![1]], "no server suspects itself");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -15,7 +15,8 @@ use ostrakon_crypto::{Transcript, VerifyingKey};
 use ostrakon_node::jobs::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{
-    ByParty, Delivery, Instance, InstanceKind, Length, Party, SessionId, Step, Tag, Trust, wire,
+    ByParty, Delivery, Instance, InstanceKind, Length, Party, PartyId, SessionId, Step, Tag, Trust,
+    wire,
 };
 
 use crate::toy::RaisedHands;
@@ -29,6 +30,8 @@ pub struct Controls {
     pub mixed: AtomicUsize,
     /// The next computations are stopped: P2 is said to have cheated.
     pub accuse: AtomicBool,
+    /// The next computations are stopped: P1 or P2 is said to be at fault.
+    pub disagree: AtomicBool,
 }
 
 pub struct PlainProvider(pub Arc<Controls>);
@@ -191,12 +194,16 @@ impl Batch for PlainBatch {
     ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>> {
         async move {
             if self.controls.accuse.load(Ordering::SeqCst) {
-                let culprit = ostrakon_party::PartyId(2);
+                let culprit = PartyId(2);
                 return Err(Stopped::Cheated(Fault {
                     culprit,
                     what: "test".into(),
                     evidence: vec![1],
                 }));
+            }
+            if self.controls.disagree.load(Ordering::SeqCst) {
+                let pair = Some([PartyId(1), PartyId(2)]);
+                return Err(Stopped::Aborted { by: self.party.id, pair });
             }
             let (scope, number) = (context.epoch.room.0, context.epoch.number);
             let instance = Instance { kind: InstanceKind::Epoch, scope, number };
@@ -245,13 +252,20 @@ struct PlainMixed {
     controls: Arc<Controls>,
 }
 
+impl Controls {
+    /// A computation has come so far as to open, and waits while openings are held.
+    pub async fn opens(&self, party: &Party) {
+        self.mixed.fetch_add(1, Ordering::SeqCst);
+        while self.hold_opening.load(Ordering::SeqCst) {
+            party.patience().await;
+        }
+    }
+}
+
 impl Mixed for PlainMixed {
     fn open(mut self: Box<Self>) -> BoxFuture<'static, Result<Opened, Stopped>> {
         async move {
-            self.controls.mixed.fetch_add(1, Ordering::SeqCst);
-            while self.controls.hold_opening.load(Ordering::SeqCst) {
-                self.party.patience().await;
-            }
+            self.controls.opens(&self.party).await;
             exchange(&self.party, tag(self.instance, 3), b"open".to_vec()).await;
             self.table.sort();
             let accepted = self.table.len() as u32;

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
+use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::room::people_for;
-use ostrakon_broadcast::{RoomDescriptor, Servers};
+use ostrakon_broadcast::{EngineKind, RoomDescriptor, Servers, engines};
 use ostrakon_crypto::SigningKey;
+use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::Status;
 
@@ -28,6 +30,7 @@ struct Scene {
     deployment: Arc<Deployment>,
     room: Arc<RoomDescriptor>,
     servers: Arc<Servers>,
+    engine: &'static (dyn ClientEngine + Send + Sync),
 }
 
 impl Scene {
@@ -36,10 +39,22 @@ impl Scene {
     }
 
     /// With seconds, minimum, places, and bytes of a message.
-    fn with(seed: u64, (seconds, minimum, capacity, payload): (u32, u32, u32, u32)) -> Self {
+    fn with(seed: u64, settings: (u32, u32, u32, u32)) -> Self {
+        Self::mixed(seed, settings, None)
+    }
+
+    /// The same with an engine that mixes, if one is named.
+    fn mixed(
+        seed: u64,
+        (seconds, minimum, capacity, payload): (u32, u32, u32, u32),
+        mixer: Option<EngineKind>,
+    ) -> Self {
         let executor = Executor::new(seed);
         let ledger = Arc::new(Ledger::default());
-        let inner = Arc::new(PlainProvider(Arc::default()));
+        let inner: Arc<dyn EngineProvider> = match mixer {
+            Some(_) => Arc::new(ThreeServers),
+            None => Arc::new(PlainProvider(Arc::default())),
+        };
         let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
         let deployment = Deployment::new(3, executor.clone(), provider, ledger);
         parties().for_each(|party| deployment.start(party));
@@ -50,7 +65,7 @@ impl Scene {
         });
         let settings = serde_json::json!({
             "name": "a room", "payload": payload, "capacity": capacity, "seconds": seconds,
-            "minimum": minimum,
+            "minimum": minimum, "engine": mixer.unwrap_or(EngineKind::Ruffle),
         });
         let settings = serde_json::from_value(settings).expect("a room's settings");
         let info = deployment
@@ -59,7 +74,11 @@ impl Scene {
         // The first epoch is open.
         executor.run_for(Duration::from_secs(3));
         let servers = servers.expect("the servers set up their session").remove(0);
-        Self { deployment, room: Arc::new(room), servers: Arc::new(servers) }
+        let engine: &'static (dyn ClientEngine + Send + Sync) = match mixer {
+            Some(kind) => engines::client(kind),
+            None => &PlainClient,
+        };
+        Self { deployment, room: Arc::new(room), servers: Arc::new(servers), engine }
     }
 
     /// Somebody comes and has something to say.
@@ -78,7 +97,7 @@ impl Scene {
             late,
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
-            engine: Arc::new(PlainClient),
+            engine: self.engine,
             honest: true,
         };
         self.deployment.executor.spawn(OUTSIDE, participant.take_part().boxed());

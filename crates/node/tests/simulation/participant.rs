@@ -86,7 +86,7 @@ pub struct Participant {
     pub device: Arc<Mutex<Device>>,
     pub room: Arc<RoomDescriptor>,
     pub servers: Arc<Servers>,
-    pub engine: Arc<dyn ClientEngine + Send + Sync>,
+    pub engine: &'static (dyn ClientEngine + Send + Sync),
     /// Whether no server turns hostile in this run.
     pub honest: bool,
     /// Whether it hands in as late as pages do, so that what is written meanwhile comes along.
@@ -424,8 +424,7 @@ impl Participant {
         if letters.as_mut().is_some_and(|letters| !letters.fill(outbox, work.epoch)) {
             return;
         }
-        let author =
-            Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
+        let author = Author { engine: self.engine, servers: &self.servers, room: &self.room, key };
         match author.submission(&work.issues, outbox) {
             Ok(Some(submission)) => {
                 let context = agreed(&work.issues).expect("a submission was made of it").context;

@@ -255,8 +255,8 @@ impl Run {
         Random::new(self.setting.seed ^ (number << 32)).fill(&mut seed);
         let key = SigningKey::from_seed(&seed);
         let invitation = self.let_in(key.verifying_key(), number, cheats);
-        let engine: Arc<dyn ClientEngine + Send + Sync> =
-            if self.setting.ruffle { Arc::new(RuffleClient) } else { Arc::new(PlainClient) };
+        let engine: &'static (dyn ClientEngine + Send + Sync) =
+            if self.setting.ruffle { &RuffleClient } else { &PlainClient };
         let participant = Participant {
             late: false,
             line: Line { number, deployment: Arc::clone(&self.deployment) },

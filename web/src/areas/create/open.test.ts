@@ -51,7 +51,6 @@ class Opener {
           this.descriptor = JSON.stringify({
             ...room,
             ...this.bend,
-            engine: 'ruffle',
             nonce: Array(16).fill(this.asked.length),
           });
           return roomId(this.descriptor);
@@ -102,6 +101,17 @@ test('the host’s key is kept before anybody looks for the room', async () => {
   expect(opened.kept).toBe(true);
   expect(await settle(opened, opener.around())).toBe(null);
   expect(opener.asked).toEqual(['create', 'look, 1 kept', 'look, 1 kept']);
+});
+
+test('the engine that is chosen is the room’s, or the room is not taken', async () => {
+  const opener = new Opener();
+  const chosen = { ...wish(false), engine: 'clarion', mode: 'robust' } as const;
+  const opens = () => new Asking(opener.around()).create('Agora', '', chosen, '');
+  const opened = await opens();
+  expect(JSON.parse(opener.descriptor)).toMatchObject({ engine: 'clarion', mode: 'fair' });
+  expect(await settle(opened, opener.around())).toBe(null);
+  opener.bend = { engine: 'ruffle' };
+  await expect(settle(await opens(), opener.around())).rejects.toThrow(Altered);
 });
 
 test('the same that is asked for again, since no answer came, is asked for with the same key, and anything else with another', async () => {

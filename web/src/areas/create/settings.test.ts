@@ -1,6 +1,7 @@
+import { render } from 'svelte/server';
 import { beforeAll, expect, test } from 'vitest';
 
-import type { Policy } from '../../lib/hosts/hosting';
+import { canGoOn, ENGINE_NAMES, type Engine, type Policy } from '../../lib/hosts/hosting';
 import { loadForTest } from '../../test/world';
 import {
   KIND_NAMES,
@@ -12,6 +13,7 @@ import {
   sizeOf,
   usual,
 } from './settings';
+import SettingsFields from './SettingsFields.svelte';
 
 beforeAll(loadForTest);
 
@@ -68,6 +70,22 @@ test('what the engine does not offer is not asked for', () => {
   const settings = { ...usual('vote', wide), mode: 'robust' as const };
   expect(newRoom('Agora', '', 'ab', settings).mode).toBe('robust');
   expect(newRoom('Agora', '', 'ab', { ...settings, engine: 'clarion' }).mode).toBe('fair');
+});
+
+test('every engine can be chosen, and what it does not offer is not asked', () => {
+  const shown = (engine: Engine) =>
+    render(SettingsFields, {
+      props: { settings: { ...usual('vote', wide), engine }, limits: wide.limits } as never,
+    }).body;
+  const checked = (body: string) =>
+    [...body.matchAll(/<input[^>]*type="radio"[^>]*>/g)]
+      .filter(([input]) => input.includes('checked'))
+      .map(([input]) => /value="([a-z]+)"/.exec(input)?.[1]);
+  for (const engine of ENGINE_NAMES) {
+    const body = shown(engine);
+    for (const name of ENGINE_NAMES) expect(body).toContain(`value="${name}"`);
+    expect(checked(body)).toEqual(canGoOn(engine) ? [engine, 'fair'] : [engine]);
+  }
 });
 
 test('a server that opens another room than the one asked for is found out', () => {

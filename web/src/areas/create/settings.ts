@@ -1,7 +1,13 @@
 // What a host decides about a room, and what the servers allow.
 
 import { roomFor } from '../../lib/rooms/seen/crowd';
-import type { NewRoom, Policy, Range } from '../../lib/hosts/hosting';
+import {
+  canGoOn,
+  type Engine,
+  type NewRoom,
+  type Policy,
+  type Range,
+} from '../../lib/hosts/hosting';
 import { trustOf } from '../../lib/servers/trust';
 
 /** What a room is opened for: decides about everything that is not changed by hand. */
@@ -19,7 +25,7 @@ export interface Settings {
   minimum: number;
   /** How many people the host expects. */
   people: number;
-  engine: 'ruffle' | 'clarion';
+  engine: Engine;
   mode: 'fair' | 'robust';
   /** Days after which texts are erased; `null` keeps them. */
   retention: number | null;
@@ -116,7 +122,7 @@ export function usual(kind: Kind, policy: Policy, moderated = false): Settings {
 }
 
 /** What happens when a server cheats, as far as the engine leaves a choice. */
-export const modeOf = ({ engine, mode }: Settings) => (engine === 'clarion' ? 'fair' : mode);
+export const modeOf = ({ engine, mode }: Settings) => (canGoOn(engine) ? mode : 'fair');
 
 export function newRoom(name: string, purpose: string, host: string, settings: Settings): NewRoom {
   const { entry, size, retention, moderated: _, ...rest } = settings;

@@ -13,6 +13,7 @@ function report(wishes: Partial<Status>, reachable = true): Report {
     epoch: null,
     mixing: [],
     last: null,
+    may_have_opened: [],
     present: [],
     places: [],
     board_length: 0,

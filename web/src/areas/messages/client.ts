@@ -59,5 +59,8 @@ export type Event = { event: string; contact?: number; count?: number };
 
 export const readEvents = (events: string) => JSON.parse(events) as Event[];
 
+/** Whether a contact link is of a partner for practice, as whoever made it says. */
+export const practises = (link: string) => /\/practice\s*$/.test(link);
+
 /** Rounds of a cycle: four for conversations, one for calls. */
 export const CYCLE = 5;

@@ -37,6 +37,15 @@ export interface Policy {
   };
 }
 
+/** Who mixes a room's messages: by name, whether it can go on when a server cheats. */
+const ENGINES = { ruffle: true, clarion: false };
+
+export type Engine = keyof typeof ENGINES;
+export const ENGINE_NAMES = Object.keys(ENGINES) as Engine[];
+
+/** Whether an engine leaves a choice of what happens when a server cheats. */
+export const canGoOn = (engine: Engine) => ENGINES[engine];
+
 /** A room to be opened. */
 export interface NewRoom {
   name: string;
@@ -49,7 +58,7 @@ export interface NewRoom {
   seconds: number;
   minimum: number;
   people: number | null;
-  engine: 'ruffle' | 'clarion';
+  engine: Engine;
   mode: 'fair' | 'robust';
 }
 

@@ -42,7 +42,7 @@ export const ROUTES: readonly [...Route[], Route] = [
     leave: true,
   },
   {
-    pattern: new RegExp(`^#/chat/${ROOM}(/${CALLEE})?$`),
+    pattern: new RegExp(`^#/chat/${ROOM}(/${CALLEE}(/practice)?)?$`),
     load: () => import('../../areas/messages/Page.svelte'),
     leave: true,
   },

@@ -40,6 +40,7 @@ const statusShape = record({
   ),
   mixing: list(record({ number: count })),
   last: optional(record({ number: count, outcome: text, detail: text })),
+  may_have_opened: optional(list(count)),
   present: list(count),
   places: list(count),
   board_length: count,

@@ -38,7 +38,7 @@ const peerShape = record({
 const epochShape = record({
   room: text,
   number: count,
-  outcome: oneOf('published', 'too-few', 'cheated', 'failed'),
+  outcome: oneOf('published', 'too-few', 'cheated', 'failed', 'may-have-opened'),
   slots: optional(count),
   accepted: optional(count),
   seconds: record({ collect: optional(number), mix: optional(number), sign: optional(number) }),
@@ -76,6 +76,7 @@ const overviewShape = record({
         'disk-low',
         'certificate-expiring',
         'stock-empty',
+        'repeated-aborts',
       ),
       party: count,
       text,

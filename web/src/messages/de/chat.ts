@@ -135,6 +135,9 @@ export const de: Chat = {
     link: 'Der Kontakt-Link',
     name: 'Wie du diesen Menschen nennst',
     add: 'Hinzufügen',
+    practice:
+      'Das ist kein Mensch, sondern ein Partner zum Üben: ein Programm, das jeden Anruf annimmt und dir deine eigenen Worte zurückgibt.',
+    practiceName: 'Übungspartner',
     hint: 'Ein Kontakt-Link enthält #/chat/ und endet mit einem langen Schlüssel.',
     done: (name: string) => `${name} ist hinzugefügt. Schreib etwas: Das ruft an.`,
   },

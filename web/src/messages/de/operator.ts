@@ -76,6 +76,7 @@ export const de: Operator = {
     'disk-low': () => 'Die Festplatte ist fast voll',
     'certificate-expiring': (name) => `Das Zertifikat läuft bald ab oder ist abgelaufen: ${name}`,
     'stock-empty': () => 'Ein offener Raum wartet auf Masken',
+    'repeated-aborts': (name) => `Immer wieder brechen Epochen ab, vielleicht wegen ${name}`,
     own: 'dieser Server',
   },
 
@@ -122,6 +123,7 @@ export const de: Operator = {
     published: 'veröffentlicht',
     'too-few': 'zu wenige nahmen teil',
     cheated: 'ein Server betrog',
+    'may-have-opened': 'aufgegeben, vielleicht gelesen',
     failed: 'aufgegeben',
     size: 'Eingereicht',
     of: (accepted, slots) => `${accepted} von ${slots}`,

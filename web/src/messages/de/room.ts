@@ -165,6 +165,10 @@ export const de: Room = {
       epoch === null
         ? 'Die Epoche wurde ohne deine Nachricht veröffentlicht. Sie kommt in die nächste.'
         : `Epoche ${epoch} endete ohne Ergebnis, und nichts daraus wurde enthüllt. Deine Nachricht kommt in die nächste.`,
+    held: (epoch: number, closed: boolean) =>
+      `Epoche ${epoch} wurde aufgegeben, nachdem das Öffnen begonnen haben kann. Deine Nachricht steht nicht an der Wand, aber jemand kann sie gelesen haben. Von selbst wird sie nicht noch einmal gesagt${closed ? '.' : ': Nimm sie zurück, wenn du sie neu sagen willst.'}`,
+    closed:
+      'Sie ist auf diesem Gerät aufbewahrt und wurde nicht veröffentlicht. Der Raum nimmt nichts mehr an.',
   },
 
   polls: {

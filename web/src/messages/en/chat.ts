@@ -131,6 +131,9 @@ export const en = {
     link: 'Their contact link',
     name: 'What you call them',
     add: 'Add',
+    practice:
+      'This is no person but a partner for practice: a program that takes every call and gives you your own words back.',
+    practiceName: 'Practice partner',
     hint: 'A contact link contains #/chat/ and ends with a long key.',
     done: (name: string) => `${name} is added. Write something: that calls them.`,
   },

@@ -76,6 +76,7 @@ export const en = {
     'disk-low': () => 'The disk is nearly full',
     'certificate-expiring': (name: string) => `The certificate of ${name} expires soon, or has`,
     'stock-empty': () => 'An open room waits for masks',
+    'repeated-aborts': (name: string) => `Epochs stop again and again, perhaps because of ${name}`,
     own: 'this server',
   },
 
@@ -123,6 +124,7 @@ export const en = {
     'too-few': 'too few took part',
     cheated: 'a server cheated',
     failed: 'given up',
+    'may-have-opened': 'given up, may have been read',
     size: 'Handed in',
     of: (accepted: string, slots: string) => `${accepted} of ${slots}`,
     time: 'Seconds',

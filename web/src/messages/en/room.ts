@@ -164,6 +164,9 @@ export const en = {
       epoch === null
         ? 'The epoch was published without your message. It enters the next one.'
         : `Epoch ${epoch} ended without a result, and nothing of it was revealed. Your message enters the next one.`,
+    held: (epoch: number, closed: boolean) =>
+      `Epoch ${epoch} was given up after its opening may have begun. Your message is not on the wall, but somebody may have read it. It is not said again by itself${closed ? '.' : ': take it back if you want to say it anew.'}`,
+    closed: 'It is kept on this device and was not published. The room takes nothing more.',
   },
 
   polls: {

@@ -1,15 +1,19 @@
 //! A room for messages: clients that write a row in every round of real servers, which die and come
 //! back.
 
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::outbox::Outbox;
+use ostrakon_broadcast::{EngineKind, Entry};
 use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
 use ostrakon_messaging::{Client, Event, MessageState};
 use ostrakon_party::PartyId;
+use sqlx::{AnyConnection, Connection};
 
 use super::{Scene, inside};
 use crate::checks::parties;
@@ -17,7 +21,6 @@ use crate::executor::OUTSIDE;
 use crate::line::Line;
 use crate::participant::{Device, Participant};
 use crate::random::Random;
-use crate::scenario::PlainClient;
 
 /// Bytes of a row of a room for messages: its payload without what a message begins with.
 const WIDTH: usize = 254;
@@ -98,8 +101,13 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn new(seed: u64, people: usize, pairs: Vec<(usize, usize)>) -> Self {
-        let scene = Scene::with(seed, (SECONDS, 1, 3 * people as u32, 256));
+    fn new(
+        seed: u64,
+        people: usize,
+        pairs: Vec<(usize, usize)>,
+        mixer: Option<EngineKind>,
+    ) -> Self {
+        let scene = Scene::mixed(seed, (SECONDS, 1, 3 * people as u32, 256), mixer);
         let mut all: Vec<_> =
             (0..people).map(|number| Letters::new(&scene, number as u64)).collect();
         for (caller, callee) in &pairs {
@@ -176,7 +184,7 @@ fn enter(scene: &Scene, number: u64, letters: Letters) -> Arc<Mutex<Device>> {
         late: false,
         room: Arc::clone(&scene.room),
         servers: Arc::clone(&scene.servers),
-        engine: Arc::new(PlainClient),
+        engine: scene.engine,
         honest: true,
     };
     scene.deployment.executor.spawn(OUTSIDE, participant.take_part().boxed());
@@ -195,7 +203,7 @@ fn every_message_arrives_once_while_servers_die_and_come_back() {
     let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
     let (pairs, rounds) = if nightly { (500, 20) } else { (2, 9) };
     inside(|| {
-        let mut crowd = Crowd::new(11, 2 * pairs, neighbours(pairs));
+        let mut crowd = Crowd::new(11, 2 * pairs, neighbours(pairs), None);
         let mut random = Random::new(12);
         for round in 0..rounds {
             match round {
@@ -218,11 +226,96 @@ fn every_message_arrives_once_while_servers_die_and_come_back() {
     });
 }
 
-/// What all lines carry and when, and what all servers have on their boards but for its contents,
-/// with these pairs of four people.
-fn observed(pairs: Vec<(usize, usize)>) -> (Digest, Digest, Vec<Vec<Vec<usize>>>) {
+/// What the servers see and keep of a run.
+#[derive(Debug, PartialEq, Eq)]
+struct Observed {
+    /// What all lines carry and when, but for its contents.
+    shape: Digest,
+    /// The lengths of what is on each server's board.
+    boards: Vec<Vec<Vec<usize>>>,
+    /// What each server has on its disk.
+    stored: Vec<BTreeMap<String, Vec<String>>>,
+    /// What all of them log.
+    log: Vec<String>,
+}
+
+/// Whatever is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line without what is drawn at random: of digests and keys, as hexadecimal digits, the length.
+fn without_digests(line: &str) -> String {
+    let part = |part: &str| {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let random = word.len() >= 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if random {
+            format!("({} digits){}", word.len(), &part[word.len()..])
+        } else {
+            part.to_owned()
+        }
+    };
+    line.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(part).collect()
+}
+
+/// Of every table the rows, of every other file its length. Numbers are as they are, of all else
+/// there are the lengths: it looks random, or names what does.
+fn stored(data: &Path) -> BTreeMap<String, Vec<String>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![data.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let name = entry.path().strip_prefix(data).unwrap().display().to_string();
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else if !name.starts_with("ostrakon.db") {
+                found.insert(name, vec![entry.metadata().unwrap().len().to_string()]);
+            }
+        }
+    }
+    futures::executor::block_on(tables(&data.join("ostrakon.db"), &mut found));
+    found
+}
+
+async fn tables(database: &Path, found: &mut BTreeMap<String, Vec<String>>) {
+    sqlx::any::install_default_drivers();
+    let mut connection =
+        AnyConnection::connect(&format!("sqlite:{}", database.display())).await.unwrap();
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%'";
+    let names: Vec<String> = sqlx::query_scalar(names).fetch_all(&mut connection).await.unwrap();
+    for table in names {
+        let columns = format!("SELECT name FROM pragma_table_info('{table}')");
+        let columns: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(columns))
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let shown = columns.iter().map(|column| {
+            format!(
+                "CASE WHEN typeof(\"{column}\") IN ('blob', 'text') THEN typeof(\"{column}\") || length(\"{column}\") ELSE quote(\"{column}\") END"
+            )
+        });
+        let rows =
+            format!("SELECT {} FROM \"{table}\"", shown.collect::<Vec<_>>().join(" || ' ' || "));
+        let mut rows: Vec<String> =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(rows)).fetch_all(&mut connection).await.unwrap();
+        rows.sort();
+        found.insert(table, rows);
+    }
+}
+
+/// What is seen and kept, and its contents, with these pairs of four people.
+fn observed(pairs: Vec<(usize, usize)>, mixer: Option<EngineKind>) -> (Digest, Observed) {
     const PEOPLE: usize = 4;
-    let mut crowd = Crowd::new(21, PEOPLE, pairs);
+    let mut crowd = Crowd::new(21, PEOPLE, pairs, mixer);
     for round in 0..14 {
         (0..PEOPLE).filter(|who| who % 3 != round % 3).for_each(|who| crowd.say(who));
         crowd.run(u64::from(SECONDS) * 1000);
@@ -247,26 +340,69 @@ fn observed(pairs: Vec<(usize, usize)>) -> (Digest, Digest, Vec<Vec<Vec<usize>>>
         assert_eq!(heard > 0, talks, "{who}");
     }
     deployment.end();
-    (trace, shape, boards)
+    let stored = parties().map(|party| stored(&deployment.data(party))).collect();
+    (trace, Observed { shape, boards, stored, log: Vec::new() })
 }
 
-/// Who talks to whom, and whether anybody does, changes nothing that the servers see or keep, but
-/// for bytes that look random.
-#[test]
-fn who_talks_to_whom_changes_nothing_that_servers_have() {
+/// The same, with what is logged meanwhile.
+fn observed_and_logged(
+    pairs: Vec<(usize, usize)>,
+    mixer: Option<EngineKind>,
+) -> (Digest, Observed) {
+    let log = Log::default();
+    let sink = log.clone();
+    let lines = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || sink.clone());
+    let (trace, observed) =
+        tracing::subscriber::with_default(lines.finish(), || observed(pairs, mixer));
+    let log = String::from_utf8(std::mem::take(&mut *log.0.lock().unwrap())).unwrap();
+    let log = log.lines().map(without_digests).collect();
+    (trace, Observed { log, ..observed })
+}
+
+/// Who talks to whom, and whether anybody does, changes nothing that the servers see, keep or log,
+/// but for bytes that look random.
+fn who_talks_to_whom_changes_nothing(mixer: Option<EngineKind>, more: Vec<Vec<(usize, usize)>>) {
     inside(|| {
-        let (trace, shape, boards) = observed(neighbours(2));
-        assert!(boards.iter().all(|board| board.len() >= 8 && *board == boards[0]));
+        let (trace, seen) = observed_and_logged(neighbours(2), mixer);
+        let board = &seen.boards[0];
+        assert!(board.len() >= 8 && seen.boards.iter().all(|other| other == board));
+        assert!(seen.stored.iter().all(|one| one["entries"].len() == board.len()));
+        assert!(seen.log.iter().any(|line| line.contains("at work")), "{:?}", seen.log);
         // Another partner, and two who are silent; at night also other partners, and all silent.
         let mut others = vec![vec![(0, 3)]];
         if std::env::var_os("OSTRAKON_NIGHTLY").is_some() {
-            others.extend([vec![(0, 3), (2, 1)], Vec::new()]);
+            others.extend(more);
         }
         for pairs in others {
-            let (other_trace, other_shape, other_boards) = observed(pairs);
-            assert_eq!(shape, other_shape, "the same lines carry the same lengths at one time");
-            assert_eq!(boards, other_boards, "and the servers keep as much");
+            let (other_trace, other) = observed_and_logged(pairs, mixer);
+            assert_eq!(
+                seen.shape, other.shape,
+                "the same lines carry the same lengths at one time"
+            );
+            assert_eq!(seen.boards, other.boards);
+            for (one, other) in seen.stored.iter().zip(&other.stored) {
+                assert!(one.keys().eq(other.keys()));
+                one.iter().for_each(|(table, rows)| assert_eq!(rows, &other[table], "{table}"));
+            }
+            assert_eq!(seen.log, other.log);
             assert_ne!(trace, other_trace, "but not the same contents");
         }
     });
+}
+
+#[test]
+fn who_talks_to_whom_changes_nothing_that_servers_have() {
+    who_talks_to_whom_changes_nothing(None, vec![vec![(0, 3), (2, 1)], Vec::new()]);
+}
+
+#[test]
+fn who_talks_to_whom_changes_nothing_that_servers_have_who_mix() {
+    who_talks_to_whom_changes_nothing(Some(EngineKind::Clarion), Vec::new());
+    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() {
+        who_talks_to_whom_changes_nothing(Some(EngineKind::Ruffle), Vec::new());
+    }
 }

@@ -43,6 +43,7 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     epoch,
     mixing: mixing.map((number) => ({ number })),
     last: { number: last, outcome, detail: '' },
+    may_have_opened: [],
     present: [],
     places: [],
     board_length: 0,

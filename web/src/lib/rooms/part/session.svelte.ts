@@ -39,6 +39,8 @@ export interface OwnMessage {
   text: string;
   /** The epoch that it was put into; `null` while it waits for the next. */
   epoch: number | null;
+  /** The epoch in which it may have been read without coming out: it waits for its author. */
+  held: number | null;
 }
 
 /** What last became of the own message. */
@@ -463,8 +465,15 @@ export class Session extends Viewing {
     const text = outbox.message();
     const epoch = outbox.undecided();
     this.agreed = outbox.agreed() ?? null;
+    const held = outbox.held();
     this.own =
-      text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
+      text === undefined
+        ? null
+        : {
+            text,
+            epoch: epoch === undefined ? null : Number(epoch),
+            held: held === undefined ? null : Number(held),
+          };
     this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
   }
 }

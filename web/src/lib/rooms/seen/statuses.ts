@@ -142,6 +142,11 @@ export class Statuses {
     );
   }
 
+  /** Epochs whose messages may have been read although they published none, as any server says. */
+  mayHaveOpened(): number[] {
+    return this.reports.flatMap(({ status }) => status?.may_have_opened ?? []);
+  }
+
   /**
    * Whether so many servers that one is honest say that epoch `number` is over and the board, of
    * which `length` entries were verified, is no longer than that.

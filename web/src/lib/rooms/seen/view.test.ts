@@ -52,6 +52,7 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     epoch,
     mixing: [{ number: 3 }],
     last: null,
+    may_have_opened: null,
     present: [2, 3, 4],
     places: [2, 3, 4],
     board_length: 0,

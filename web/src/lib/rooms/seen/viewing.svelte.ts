@@ -243,10 +243,12 @@ export class Viewing {
     this.entries = [];
     this.read = false;
     const { outbox, save } = reader;
+    const doubt = () => statuses.mayHaveOpened().forEach((epoch) => outbox.doubt(BigInt(epoch)));
     const ledger: Ledger = {
       length: () => board.length(),
       read: (entries) => {
         const from = board.length();
+        doubt();
         const reading = JSON.parse(board.read(JSON.stringify(entries), outbox)) as Reading;
         save();
         if (this.keeps()) void this.kept.keep('entries', this.pin.room, from, entries);
@@ -259,6 +261,7 @@ export class Viewing {
         return epoch === undefined ? undefined : Number(epoch);
       },
       endedWithoutBoard: (epoch) => {
+        doubt();
         outbox.endedWithoutBoard(BigInt(epoch));
         save();
       },

@@ -92,8 +92,8 @@ class Looking extends Viewing {
   }
 
   /** Reads the wall from its beginning. */
-  readWall(signal: AbortSignal): Promise<void> {
-    const reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
+  readWall(signal: AbortSignal, outbox = new Outbox()): Promise<void> {
+    const reader = { outbox, save: () => undefined, again: () => undefined };
     return this.followWall(this.deployment, this.world.statuses, reader, signal);
   }
 
@@ -324,4 +324,33 @@ test('of what a server shows, that which is right is kept, up to what is wrong',
   );
   expect(viewing.alarms.map(({ party }) => party)).toEqual([0]);
   expect(viewing.onDevice()).toEqual([right]);
+});
+
+test('a message that may have been read, as one server says, is not said again by itself', async () => {
+  const after = async (doubting: number[]) => {
+    const world = new World();
+    const viewing = new Looking(deploymentAt(world), world);
+    const outbox = Outbox.restore(
+      JSON.stringify({
+        message: [104, 105],
+        undecided: 4,
+        latest: [4, 'Message'],
+        over: null,
+        ballots: {},
+      }),
+    );
+    for (const party of [0, 1])
+      world.statuses.take(party, {
+        ...world.status({ number: 5, ms: 1_000, present: [] }),
+        last: { number: 4, outcome: 'failed', detail: '' },
+        may_have_opened: doubting.includes(party) ? [4] : [],
+      });
+    world.statuses.lose(2);
+    await during(world, 5_000, (signal) =>
+      Promise.all([viewing.readActions(signal), viewing.readWall(signal, outbox)]),
+    );
+    return [outbox.undecided(), outbox.held()];
+  };
+  expect(await after([])).toEqual([undefined, undefined]);
+  expect(await after([1])).toEqual([undefined, 4n]);
 });
