@@ -16,12 +16,8 @@ use tower_http::cors::{Any, CorsLayer};
 
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
-use crate::problem::Problem;
+use crate::problem::{BODY_BYTES, Problem};
 use crate::{decisions, handlers, hosting, jobs, openapi, operator, web};
-
-/// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a
-/// third of it.
-pub(crate) const BODY_BYTES: usize = 64 << 10;
 
 /// How long a request may take, from the end of its header: the longest wait that can be asked for,
 /// and some more.

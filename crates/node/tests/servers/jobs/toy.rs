@@ -89,6 +89,8 @@ impl State for Hands {
         let word = Word::read(word)?;
         let Some(raised) = self.subjects.get(subject) else { return Ok(true) };
         Ok(match word {
+            // Somebody may have taken a server's name before it.
+            Word::Up(name) if name == own(said.author) => !raised.by.contains(&said.author),
             Word::Up(name) => !raised.names.contains(&name),
             Word::Seen => !raised.seen.contains(&said.author),
         })
