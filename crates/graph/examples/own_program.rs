@@ -38,6 +38,7 @@ impl VertexProgram for LazyWalks {
     }
 }
 
+/// Counts walks, and compares with what is counted by hand.
 pub fn main() {
     let edge = |(a, b)| Edge { source: Some(a), target: Some(b) };
     let edges = [(0, 1), (1, 2), (2, 0), (0, 2)].map(edge);
