@@ -31,8 +31,8 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
-/// Requests about decisions and other jobs a second that cost the server proofs to check and a write, from one
-/// address.
+/// Requests about decisions and other jobs a second that cost the server proofs to check and a
+/// write, from one address.
 const DECIDING: f64 = 50.0;
 
 /// Wrong tokens a second that one client may try; ten times as many at once.

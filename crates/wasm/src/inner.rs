@@ -53,8 +53,8 @@ pub fn descriptor(json: &str) -> Result<RoomDescriptor, Sentence> {
     Ok(room)
 }
 
-/// What an engine bears among so many servers, by its name in descriptors. Of one that is not known,
-/// or not for so many, nobody is believed alone.
+/// What an engine bears among so many servers, by its name in descriptors. Of one that is not
+/// known, or not for so many, nobody is believed alone.
 pub fn trust(engine: &str, servers: usize) -> Trust {
     let kind = serde_json::from_value(engine.into()).ok();
     let known = kind.and_then(|kind| engines::trust(kind, servers).ok());

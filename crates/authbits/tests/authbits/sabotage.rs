@@ -215,8 +215,8 @@ fn every_message_of_two_of_three() {
     }
 }
 
-/// Sets of four of five, all at night. Their messages are as many times more as pairs; the day draws
-/// some of one set.
+/// Sets of four of five, all at night. Their messages are as many times more as pairs; the day
+/// draws some of one set.
 #[test]
 fn every_message_of_four_of_five() {
     if nightly() {

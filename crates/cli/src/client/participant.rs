@@ -1,6 +1,7 @@
 //! One participant: present at one server, and in every epoch with a message or a cover.
 
 mod asking;
+mod ending;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -300,31 +301,6 @@ impl Participant {
                 () = tokio::time::sleep_until(present) => {}
             }
         }
-    }
-
-    /// Ends a participation that can bring nothing more: in a room that is `closed`, once the
-    /// message's epoch is `over`, or when the message may have been read and is not said again.
-    fn go_on(&mut self, closed: bool, over: Option<u64>) -> Result<()> {
-        let closed = closed && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch));
-        if let Some(epoch) = self.outbox.undecided().filter(|_| closed) {
-            self.outbox.ended_without_board(epoch);
-        }
-        if let Some(epoch) = self.outbox.held() {
-            bail!(
-                "epoch {epoch} was given up after its opening may have begun: the message is not on the board, but somebody may \
-                 have read it. It is not said again by itself"
-            );
-        }
-        ensure!(!closed, "the room is closed: it takes no more messages");
-        Ok(())
-    }
-
-    /// Hears whose messages may have been read without being published.
-    fn doubt(&mut self) {
-        let statuses = self.room.statuses();
-        let statuses = statuses.borrow();
-        let doubted = statuses.iter().flatten().flat_map(|status| &status.may_have_opened);
-        doubted.for_each(|epoch| self.outbox.doubt(*epoch));
     }
 
     /// Reads the board's new entries. That an epoch ended without the message is believed of a

@@ -1,8 +1,8 @@
 //! What a running server answers to the requests of [`crate::Service`].
 //!
-//! Order of the checks: room, bounds, epoch, signature, and then alone what depends on who signed. What a
-//! participant is told was done is on disk: the mark that an issue left, before the issue does; a
-//! submission, before it is acknowledged.
+//! Order of the checks: room, bounds, epoch, signature, and then alone what depends on who signed.
+//! What a participant is told was done is on disk: the mark that an issue left, before the issue
+//! does; a submission, before it is acknowledged.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;

@@ -11,8 +11,8 @@ const SHARE = 0.6;
 const PLACES = 24;
 
 /**
- * The minimum and the places of a room for so many people, of servers that bear so much: three are a group, nobody need wait for
- * all who are expected, and twice as many may come.
+ * The minimum and the places of a room for so many people, of servers that bear so much: three are
+ * a group, nobody need wait for all who are expected, and twice as many may come.
  */
 export function roomFor(people: number, trust: Trust): { minimum: number; capacity: number } {
   const enough = Math.min(MOST, Math.max(LEAST, Math.ceil(people * SHARE)));
