@@ -1,12 +1,16 @@
 import { render } from 'svelte/server';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { t } from '../../messages/create';
+import { loadForTest } from '../../test/world';
 import SettingsFields from './SettingsFields.svelte';
 import { usual } from './settings';
 
+beforeAll(loadForTest);
+
 test('a minimum that hides nobody is warned of, and no other one', () => {
   const policy = {
+    servers: 3,
     create: 'anyone' as const,
     limits: {
       payload: [32, 4096] as [number, number],
@@ -17,7 +21,7 @@ test('a minimum that hides nobody is warned of, and no other one', () => {
   };
   const shown = (minimum: number) => {
     const settings = { ...usual('lecture', policy), minimum };
-    return render(SettingsFields, { props: { settings, limits: policy.limits } }).body;
+    return render(SettingsFields, { props: { settings, limits: policy.limits, enough: 3 } }).body;
   };
   expect(shown(1)).toContain(t.settings.noCrowd);
   expect(shown(2)).not.toContain(t.settings.noCrowd);

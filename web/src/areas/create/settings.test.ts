@@ -75,7 +75,7 @@ test('what the engine does not offer is not asked for', () => {
 test('every engine can be chosen, and what it does not offer is not asked', () => {
   const shown = (engine: Engine) =>
     render(SettingsFields, {
-      props: { settings: { ...usual('vote', wide), engine }, limits: wide.limits } as never,
+      props: { settings: { ...usual('vote', wide), engine }, limits: wide.limits, enough: 3 },
     }).body;
   const checked = (body: string) =>
     [...body.matchAll(/<input[^>]*type="radio"[^>]*>/g)]

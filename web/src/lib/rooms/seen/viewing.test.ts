@@ -6,6 +6,7 @@ import { World, loadForTest } from '../../../test/world';
 import type { Server } from '../../servers/api';
 import { DeviceKey, HostLog, Outbox } from '../../page/cryptography';
 import type { Deployment } from '../../servers/deployment';
+import { NOBODY } from '../../servers/trust';
 import { Viewing } from './viewing.svelte';
 
 beforeAll(loadForTest);
@@ -42,6 +43,7 @@ function deploymentAt(world: World): Deployment {
     ...documents(),
     pin,
     operators,
+    trust: { ...NOBODY, believed: 2 },
     name: 'r',
     purpose: '',
     hosted: true,
