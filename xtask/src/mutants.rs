@@ -158,8 +158,8 @@ const MUTANTS: &[Mutant] = &[
         seeds: 200,
         edits: &[Edit {
             file: "crates/broadcast/src/hosting/log.rs",
-            from: "        if action.author.verifies(&digest, &signed.signature) {",
-            to: "        if action.author.verifies(&digest, &signed.signature) || true {",
+            from: "        if !action.author.verifies(&digest, &signed.signature) {",
+            to: "        if !action.author.verifies(&digest, &signed.signature) && false {",
         }],
     },
     Mutant {

@@ -146,7 +146,8 @@ mod tests {
     #[test]
     fn a_statement_grows_old_and_the_next_one_holds_at_its_own_time() {
         let descriptor = RoomDescriptor::new("r");
-        let servers = Servers { session: SessionId(Digest([0; 32])), keys: Vec::new() };
+        let keys = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32]).verifying_key());
+        let servers = Servers { session: SessionId(Digest([0; 32])), keys: keys.collect() };
         let room = Room { servers, id: descriptor.id(), descriptor };
         let participant = Participant::new(&Secret::new([7; 32]), 4);
         let first = participant.state_presence(&room, 1000);

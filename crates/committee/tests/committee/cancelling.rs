@@ -83,10 +83,16 @@ async fn running_attempts_stop_and_come_to_nothing_after_a_restart() {
     world.members[2].cancel(&word(id)).await.unwrap();
     assert_eq!(world.cancelled(&id).await, [0; 0]);
     plain.release();
+    for member in &world.members {
+        erased(member, &id, &inputs[0]).await;
+    }
     for member in [0, 2] {
         world.restart(member).await;
     }
-    assert_eq!(world.cancelled(&id).await, [0; 0]);
+    // A member that has only heard of the word when its attempt goes on may begin to open before
+    // it has withheld that: then all know it alike.
+    let opened = world.cancelled(&id).await;
+    assert!(!opened.contains(&2), "it withheld it before it said that it had been told");
     for member in &world.members {
         erased(member, &id, &inputs[0]).await;
         assert!(member.archive(&id).is_err());

@@ -59,7 +59,7 @@ async fn a_member_that_garbles_its_messages_is_named_and_nobody_honest() {
         (Kind::BasePoints, None, "a message that means nothing"),
         (Kind::Trees, None, "keys that are not consistent"),
         (Kind::ColumnHashes, Some(PartyId(0)), "correlated bits that are not consistent"),
-        (Kind::Decommitment, None, "another value than it had committed to"),
+        (Kind::Decommitment, None, "were told different things"),
         (Kind::Opening, Some(PartyId(2)), "a message of a wrong length"),
     ];
     for (kind, only, what) in cases {

@@ -38,7 +38,8 @@ async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
 /// Two servers that bear one corrupt, or four: with one silent nothing stands, and none is special.
 async fn every_server_of_so_many_may_stop_and_start_again(parties: u8) {
     let mut deployment = Deployment::start_of(parties).await;
-    let room = deployment.room(1, 1).await;
+    // All hand something in one after the other, on a slow machine too.
+    let room = deployment.room(4, 1).await;
     for victim in 0..usize::from(parties) {
         let epoch = victim as u64;
         deployment.speak(room, epoch).await;

@@ -146,12 +146,12 @@ async fn try_all(
         (rogue.submit(0, epoch, &long), 413, "longer than the room's rows"),
         (
             rogue.submit_value(0, epoch, &with("slot", json!(right.slot + 3))),
-            404,
+            422,
             "for another's slot",
         ),
         (
             rogue.submit_value(0, epoch, &with("key", json!("22".repeat(32)))),
-            404,
+            422,
             "of another's key",
         ),
         (rogue.submit_value(0, epoch, &with("body", json!("AA"))), 422, "of nothing"),

@@ -1,7 +1,5 @@
-//! A room for members, of Clarion, at processes that know of its host's actions by the database
-//! only, and of its batches nothing.
+//! A room for members, at processes that know of its host's actions by the database only.
 
-use ostrakon_broadcast::EngineKind;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog};
 use ostrakon_broadcast::room::Admission;
@@ -76,10 +74,8 @@ async fn room(fleet: &Fleet, host: &SigningKey) -> Vec<Link> {
     // It closes when all three have handed something in.
     let named = NewRoom::named("Members");
     let limits = NewRoom { payload: 64, capacity: 3, seconds: 60, minimum: 1, ..named };
-    // The room beside it, in which everybody speaks, is Ruffle's.
-    let engine = EngineKind::Clarion;
-    let (host, admission) = (Some(host.verifying_key()), Admission::Members);
-    let room = NewRoom { host, admission, engine, ..limits };
+    let room =
+        NewRoom { host: Some(host.verifying_key()), admission: Admission::Members, ..limits };
     let request =
         reqwest::Client::new().post(format!("{}/api/v1/rooms", fleet.engine(0))).json(&room);
     let (status, text) = answer(request.bearer_auth(token.trim())).await;
