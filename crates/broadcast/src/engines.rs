@@ -102,12 +102,15 @@ mod server {
     use crate::room::{EngineKind, Servers};
     use crate::{clarion, ruffle};
 
+    type Start = fn(Party, &[u8]) -> Result<Arc<dyn Engine>, String>;
+    type Check = fn(&SessionId, &EpochContext, u32, &VerifyingKey, &[u8]) -> Result<(), Rejected>;
+    type Doubt = fn(&SessionId, &EpochContext, &[(String, Vec<u8>)]) -> bool;
+
     /// A server's side of an engine.
     pub(super) struct Side {
-        engine: fn(Party, &[u8]) -> Result<Arc<dyn Engine>, String>,
-        check_submission:
-            fn(&SessionId, &EpochContext, u32, &VerifyingKey, &[u8]) -> Result<(), Rejected>,
-        may_have_opened: fn(&SessionId, &EpochContext, &[(String, Vec<u8>)]) -> bool,
+        engine: Start,
+        check_submission: Check,
+        may_have_opened: Doubt,
         verify_evidence: fn(&Servers, &Fault) -> bool,
     }
 

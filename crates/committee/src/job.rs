@@ -35,9 +35,12 @@ pub struct Run<'a> {
     pub marks: Marks,
     /// 32 random bytes: fresh, or those of the same attempt before a restart.
     pub randomness: Secret,
-    /// Is told how far it is: the stage, how many parts of it are done, and of how many.
-    pub progress: Arc<dyn Fn(&str, u32, u32) + Send + Sync>,
+    /// Is told how far it is.
+    pub progress: Tell,
 }
+
+/// Takes how far an attempt is: the stage, how many parts of it are done, and of how many.
+pub type Tell = Arc<dyn Fn(&str, u32, u32) + Send + Sync>;
 
 /// Why an attempt brought nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

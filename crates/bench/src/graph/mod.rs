@@ -356,21 +356,26 @@ fn next() -> Result<Option<Command>> {
     if line.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(&line)?)) }
 }
 
-/// A server: carries out commands from standard input until it ends.
-///
-/// # Errors
-/// If a command is none, or nobody reads the answers.
-pub fn serve() -> Result<()> {
+/// A server that has met the others and shares keys with them; none if there is nobody to meet.
+fn found() -> Result<Option<Server>> {
     let runtime = Runtime::new().context("the network's threads cannot be started")?;
     let Place { seed, listener, port, key } = Place::taken(&runtime)?;
     answer(&Reply::Bound { port, key })?;
-    let Some(Command::Join { keys, ports }) = next()? else { return Ok(()) };
+    let Some(Command::Join { keys, ports }) = next()? else { return Ok(None) };
     let roster = Roster { session: setup::setup_session(&keys), keys };
     let party = runtime.block_on(meet(seed, &key, listener, roster, &ports))?;
     let keys = runtime.block_on(ostrakon_replicated::setup::run(&party, secret()?))?;
     let party = party.in_session(keys.session());
     answer(&Reply::Joined(keys.session()))?;
-    let server = Server { runtime, party, keys };
+    Ok(Some(Server { runtime, party, keys }))
+}
+
+/// A server: carries out commands from standard input until it ends.
+///
+/// # Errors
+/// If a command is none, or nobody reads the answers.
+pub fn serve() -> Result<()> {
+    let Some(server) = found()? else { return Ok(()) };
     let mut over = Vec::new();
     while let Some(command) = next()? {
         let Command::Prepare { spec, analysis } = command else {

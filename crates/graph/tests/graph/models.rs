@@ -267,10 +267,10 @@ fn an_error_that_is_cancelled_at_a_guess_in_a_later_stage_shows_at_the_stage_bet
         weights.iter().zip(table).fold(Gf64::ZERO, |sum, (w, row)| sum + *w * *row)
     };
     let mut spoilt = rows.clone();
-    spoilt[4] = spoilt[4] + error;
+    spoilt[4] += error;
     let unseen = (0..ROWS).filter(|guess| {
         let mut end = moved(&spoilt);
-        end[*guess] = end[*guess] + error;
+        end[*guess] += error;
         sum(&moved(&weights), &end) == sum(&weights, &rows)
     });
     let unseen: Vec<usize> = unseen.collect();

@@ -466,16 +466,7 @@ impl World {
                 });
                 Vec::new()
             }
-            Change::SealEpoch { room, epoch, .. } => {
-                self.change_room(room, |room| {
-                    let Some(Collecting { batch, minimum, .. }) = room.collecting.take() else {
-                        return;
-                    };
-                    let phase = Some(MixingPhase::Mixing);
-                    room.computing.insert(*epoch, Computing { batch, minimum, phase });
-                });
-                vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
-            }
+            Change::SealEpoch { room, epoch, .. } => self.seal_epoch(room, *epoch),
             Change::HostAction { room, body, .. } => {
                 let effect = self.act(&RoomId(*room), body);
                 self.touch(&RoomId(*room));
@@ -498,6 +489,15 @@ impl World {
                 batch.map(Effect::Discard).into_iter().collect()
             }
         }
+    }
+
+    fn seal_epoch(&mut self, room: &[u8; 16], epoch: u64) -> Vec<Effect> {
+        self.change_room(room, |room| {
+            let Some(Collecting { batch, minimum, .. }) = room.collecting.take() else { return };
+            let phase = Some(MixingPhase::Mixing);
+            room.computing.insert(epoch, Computing { batch, minimum, phase });
+        });
+        vec![Effect::Compute(EpochId { room: RoomId(*room), number: epoch })]
     }
 
     /// Takes a word of a job, of announcement `number`; `None` if there is no such job.

@@ -6,7 +6,7 @@ mod graph;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -51,7 +51,7 @@ impl Drop for Members {
 struct Person<'a>(&'a Path);
 
 impl Person<'_> {
-    fn run(&self, arguments: &[&str]) -> std::process::Output {
+    fn run(&self, arguments: &[&str]) -> Output {
         ostrakon(arguments).env("XDG_STATE_HOME", self.0).output().expect("the program starts")
     }
 
@@ -65,6 +65,19 @@ impl Person<'_> {
         assert_eq!(output.status.code(), Some(code), "{errors}");
         errors
     }
+}
+
+/// What the program answers, although the member that it asks may just be being started again.
+fn answered(person: &Person<'_>, asking: &[&str]) -> Output {
+    let mut answered = person.run(asking);
+    for _ in 0..20 {
+        if answered.status.success() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        answered = person.run(asking);
+    }
+    answered
 }
 
 #[test]
@@ -128,16 +141,7 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
         }
     }
     let asking = ["stats", "result", link, "--out", archive, "--json"];
-    let mut answered = person.run(&asking);
-    for _ in 0..20 {
-        if answered.status.success() {
-            break;
-        }
-        // The member that is asked is just being started again.
-        std::thread::sleep(Duration::from_millis(500));
-        answered = person.run(&asking);
-    }
-    let result = values(&answered).remove(0);
+    let result = values(&answered(&person, &asking)).remove(0);
     assert_eq!(result["reports"], 3);
     assert_eq!(result["answers"][0]["quantile"]["value"], 30);
     assert_eq!(result["answers"][1]["sum"], 130);
