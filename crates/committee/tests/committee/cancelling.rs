@@ -141,6 +141,10 @@ async fn who_had_begun_to_open_says_so() {
         assert!(matches!(late, Err(Refused::Conflict(_))), "{late:?}");
     }
     world.members[0].cancel(&word(id)).await.unwrap();
+    // They say so when they have heard of the word.
+    while world.cancelled(&id).await.len() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     assert_eq!(world.cancelled(&id).await, [1, 2]);
     world.restart(1).await;
     assert_eq!(world.cancelled(&id).await, [1, 2]);
