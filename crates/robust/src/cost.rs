@@ -11,6 +11,7 @@
 
 use crate::committee::Committee;
 use crate::message::Part;
+use crate::offline::Shuffle;
 use crate::phase::Phase;
 
 /// Elements that the member at position `me` sends in a phase.
@@ -55,6 +56,14 @@ pub fn triple_thousandths(committee: &Committee) -> usize {
 #[must_use]
 pub fn shuffle_openings(committee: &Committee, digits: usize) -> usize {
     (2 * digits - 1) * (committee.corrupt() + 1) + 1
+}
+
+/// Elements that a member keeps of a prepared shuffle, [`crate::offline::ShuffleStock::to_bytes`]:
+/// pads, and for each stage a mask, a matrix and their product.
+#[must_use]
+pub fn shuffle_stock(shape: &Shuffle) -> usize {
+    let dealers = shape.stage_count() / shape.digits().len();
+    2 * shape.rows + 2 * shape.stage_count() * shape.elements() + dealers * shape.entries()
 }
 
 #[cfg(test)]

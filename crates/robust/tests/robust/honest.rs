@@ -6,7 +6,8 @@ use ostrakon_party::PartyId;
 use ostrakon_robust::client::Masked;
 use ostrakon_robust::message::Instance;
 use ostrakon_robust::offline::recipes::{Bits, Powers, Randoms, Triples};
-use ostrakon_robust::offline::{Shuffle, ShuffleStock, Spent};
+use ostrakon_robust::offline::{Recipe, Shuffle, ShuffleStock, Spent};
+use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::butterfly::{self, Butterfly};
 use ostrakon_robust::program::powermix::PowerMix;
 use ostrakon_robust::program::shuffle::DealersShuffle;
@@ -263,33 +264,126 @@ fn bytes_and_rounds_are_the_formulas() {
     for (n, t) in sizes() {
         let mut world = World::new(n, t, 10);
         let prepared = world.prepare(&Triples { count: 30 * (t + 1) });
-        let phases = prepared.instance.phases.clone();
-        for (position, party) in world.committee.members().iter().enumerate() {
-            let formula: usize =
-                phases.iter().map(|p| cost::elements(p, &world.committee, position)).sum();
-            assert_eq!(world.sent[party], formula, "n = {n}, {party}");
-        }
+        assert_formulas(&world, &prepared.instance.phases, "triples", false);
         // The busiest member's price of a triple, exactly.
         assert_eq!(
             1000 * world.sent[&PartyId(0)] / (30 * (t + 1)),
             cost::triple_thousandths(&world.committee)
         );
-        world.sent.clear();
-        world.steps.clear();
+        forget_costs(&mut world);
         let shape = shuffle_shape(&world, 16, 2, &[4, 4]);
         let rows = world.random_rows(16, 2);
         let (instance, programs) = ready_shuffle(&mut world, &shape, &rows, &[]);
         assert_eq!(instance.phases.len(), cost::shuffle_openings(&world.committee, 2));
-        world.sent.clear();
-        world.steps.clear();
+        forget_costs(&mut world);
         let phases = instance.phases.clone();
         let _ = world.run(instance, programs);
-        let rounds: usize = phases.iter().map(cost::rounds).sum();
-        assert_eq!(world.steps.len(), rounds, "a step is a round");
-        assert!(world.steps.values().all(|&messages| messages == n * (n - 1)));
-        let formula: usize = phases.iter().map(|p| cost::elements(p, &world.committee, 0)).sum();
-        assert!(world.sent.values().all(|&sent| sent == formula));
+        assert_formulas(&world, &phases, "shuffle", true);
     }
+}
+
+fn forget_costs(world: &mut World) {
+    world.sent.clear();
+    world.steps.clear();
+}
+
+/// What every member has sent, and in how many rounds, is what the formulas say of these phases. In
+/// a run in which everybody sends in each, a step is n·(n − 1) messages.
+fn assert_formulas(world: &World, phases: &[Phase], of: &str, all_send: bool) {
+    let n = world.size();
+    for (position, party) in world.committee.members().iter().enumerate() {
+        let elements = phases.iter().map(|p| cost::elements(p, &world.committee, position));
+        assert_eq!(world.sent[party], elements.sum::<usize>(), "{of}, n = {n}, {party}");
+    }
+    let rounds: usize = phases.iter().map(cost::rounds).sum();
+    assert_eq!(world.steps.len(), rounds, "{of}, n = {n}: a step is a round");
+    if all_send {
+        assert!(world.steps.values().all(|&messages| messages == n * (n - 1)), "{of}, n = {n}");
+    }
+}
+
+/// Values that are opened in these phases.
+fn opened(phases: &[Phase]) -> usize {
+    let count = |phase: &Phase| match phase {
+        Phase::Open { count, .. } => *count,
+        _ => 0,
+    };
+    phases.iter().map(count).sum()
+}
+
+/// The stock of every recipe, and the two other mixes.
+#[test]
+fn stock_and_mixes_cost_the_formulas() {
+    for (n, t) in sizes() {
+        let mut world = World::new(n, t, 15);
+        let count = 10 * (t + 1);
+        let bits = world.prepare(&Bits { count }).instance;
+        assert_eq!(opened(&bits.phases), count, "a bit is one opening");
+        assert_formulas(&world, &bits.phases, "bits", false);
+        forget_costs(&mut world);
+        let shape = shuffle_shape(&world, 16, 2, &[4, 4]);
+        let prepared = world.prepare(&shape);
+        assert_formulas(&world, &prepared.instance.phases, "matrices", false);
+        let kept = prepared.ready[0].as_ref().unwrap().stock().to_bytes().len();
+        assert_eq!(kept, 8 * cost::shuffle_stock(&shape), "n = {n}");
+
+        let (rows, width) = (8, 2);
+        let recipe = butterfly::stock_of(rows, width);
+        let stock = prepared_stock(&mut world, &recipe, "switches");
+        let table = world.random_rows(rows, width);
+        let submissions: Vec<Option<Masked>> = (0..rows)
+            .map(|slot| {
+                let masks = world.masks(|position| {
+                    let stock = stock[position].stock();
+                    [&stock.masks[slot * width..][..width], &stock.pads[slot * 2..][..2]].concat()
+                });
+                Some(masks.for_row(&table[slot]))
+            })
+            .collect();
+        let name = stock[0].name();
+        let programs: Vec<Butterfly> =
+            stock.into_iter().map(|s| Butterfly::new(s, submissions.clone())).collect();
+        let phases = programs[0].phases();
+        let layers = butterfly::iterations(rows) * rows.ilog2() as usize;
+        assert_eq!(opened(&phases), 2 * rows + layers * rows / 2 * width + rows * width);
+        let instance = world.instance(name, phases.clone());
+        forget_costs(&mut world);
+        let _ = world.run(instance, programs);
+        assert_formulas(&world, &phases, "butterfly", true);
+
+        let shape = Powers { slots: 6, powers: 6, columns: 2 };
+        let stock = prepared_stock(&mut world, &shape, "powers");
+        let payloads = world.random_rows(6, 2);
+        let keys: Vec<Fp> = world.random_rows(1, 6).remove(0);
+        let submissions: Vec<Option<Masked>> = (0..6)
+            .map(|slot| {
+                let masks = world.masks(|position| stock[position].stock().masks(slot));
+                Some(masks.for_carrier(keys[slot], &payloads[slot]))
+            })
+            .collect();
+        let name = stock[0].name();
+        let programs: Vec<PowerMix> =
+            stock.into_iter().map(|s| PowerMix::new(s, submissions.clone())).collect();
+        let phases = programs[0].phases();
+        assert_eq!(opened(&phases), 6 * (1 + 2), "a key and each element of a payload");
+        let instance = world.instance(name, phases.clone());
+        forget_costs(&mut world);
+        let _ = world.run(instance, programs);
+        assert_formulas(&world, &phases, "PowerMix", true);
+    }
+}
+
+/// Stock that was prepared at the price of the formulas.
+fn prepared_stock<R: Recipe>(
+    world: &mut World,
+    recipe: &R,
+    of: &str,
+) -> Vec<Spent<<R::Program as Program>::Output>> {
+    forget_costs(world);
+    let stock = world.stock(recipe, 1);
+    let phases = recipe.program(&world.committee, 0).phases();
+    assert_formulas(world, &phases, of, false);
+    stock
 }
 
 #[test]
