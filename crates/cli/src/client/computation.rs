@@ -206,16 +206,17 @@ impl Asked {
             minimum - most
         );
         let path = format!("computations/{}/order", order.computation.0.to_hex());
-        let answers =
-            join_all(self.members.iter().map(|member| member.post_silently(&path, order))).await;
-        let mut refusal = None;
-        for answer in answers {
-            match answer {
-                Ok(()) => return Ok(()),
-                Err(error) => refusal = Some(error),
-            }
+        self.tell(&path, order).await.map_err(|mut refusals| refused(refusals.pop()))
+    }
+
+    /// Tells all members; why they refuse it, by member, if none takes it.
+    async fn tell(&self, path: &str, what: &impl Serialize) -> Result<(), Vec<CallError>> {
+        let told = self.members.iter().map(|member| member.post_silently(path, what));
+        let answers = join_all(told).await;
+        if answers.iter().any(Result::is_ok) {
+            return Ok(());
         }
-        Err(refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call))
+        Err(answers.into_iter().filter_map(Result::err).collect())
     }
 
     /// Gives the creator's cancellation to all members; one that takes it passes it on. Looks for a
@@ -225,18 +226,11 @@ impl Asked {
     /// If no member takes it.
     pub async fn cancel(&self, order: &Cancellation) -> Result<Cancelled> {
         let path = format!("computations/{}/cancellation", order.computation.0.to_hex());
-        let told = self.members.iter().map(|member| member.post_silently(&path, order));
-        let answers = join_all(told).await;
-        if answers.iter().all(Result::is_err) {
-            let mut refusals: Vec<CallError> =
-                answers.into_iter().filter_map(Result::err).collect();
+        self.tell(&path, order).await.map_err(|mut refusals| {
             // Who says no says more than who does not answer.
             refusals.sort_by_key(CallError::passes);
-            let first = refusals.into_iter().next();
-            return Err(
-                first.map_or_else(|| anyhow!("the committee has no members"), failure::call)
-            );
-        }
+            refused(refusals.into_iter().next())
+        })?;
         let deadline = Instant::now() + ENDED;
         loop {
             let views = self.views(&order.computation).await;
@@ -357,6 +351,10 @@ async fn in_pieces(
     }
     let (origin, cause) = (member.origin().to_owned(), "no receipt for what it holds".to_owned());
     Err(CallError::Unknown { origin, cause })
+}
+
+fn refused(refusal: Option<CallError>) -> anyhow::Error {
+    refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call)
 }
 
 /// That a computation was cancelled, if it was, and who had begun to open it.
