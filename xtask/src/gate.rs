@@ -51,8 +51,8 @@ const STEPS: [Step; 22] = [
         picture::check()
     }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
-    step(Lane::Rust, "build", Budget::cold(90, 850), |_| build()),
-    step(Lane::Rust, "test", Budget::cold(520, 560), test),
+    step(Lane::Rust, "build", Budget::cold(90, 800), |_| build()),
+    step(Lane::Rust, "test", Budget::cold(520, 640), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| {
         shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     }),
@@ -72,7 +72,7 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Web, "wasm", Budget::cold(60, 300), |_| web::build_wasm()),
     step(Lane::Web, "web-schema", Budget::of(40), |_| web::build_schema()).after(&["build"]),
-    step(Lane::Web, "web-check", Budget::cold(60, 150), |_| {
+    step(Lane::Web, "web-check", Budget::cold(60, 200), |_| {
         shell::run(&mut web::npm(&["run", "check"]))
     }),
     step(Lane::Web, "web-test", Budget::of(80), |_| shell::run(&mut web::npm(&["run", "test"]))),
