@@ -222,11 +222,14 @@ pub fn said(link: &str) -> Vec<String> {
 
 /// Sends a signal to a process.
 pub fn signal(name: &str, process: u32) {
-    let status = Command::new("kill")
-        .args([format!("-{name}"), process.to_string()])
-        .status()
-        .expect("kill is there");
-    assert!(status.success(), "process {process} is gone");
+    assert!(signal_if_there(name, process), "process {process} is gone");
+}
+
+/// Sends a signal to a process that may have ended meanwhile; whether it was there.
+pub fn signal_if_there(name: &str, process: u32) -> bool {
+    let mut kill = Command::new("kill");
+    kill.args([format!("-{name}"), process.to_string()]).stderr(Stdio::null());
+    kill.status().expect("kill is there").success()
 }
 
 /// A port with two more after it, and three more a hundred further, that nobody uses; a new one at
