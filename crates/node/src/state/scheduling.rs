@@ -12,7 +12,7 @@
 //! * another server's word that it is due counts as its word that there are so many;
 //! * it is due before its time when every slot was used;
 //! * if the minimum is missed all the same, because people are badly spread, it ends with too few,
-//!   and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
+//!   and participants at the fullest server move (docs/spec/participant.md, P3.6);
 //! * after twice its time it is due without its minimum when a class has no slot left
 //!   (participants came and went), so that newcomers get in.
 //!

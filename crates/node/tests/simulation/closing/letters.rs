@@ -175,13 +175,12 @@ impl Crowd {
 fn enter(scene: &Scene, number: u64, letters: Letters) -> Arc<Mutex<Device>> {
     let mut seed = [9; 32];
     seed[..8].copy_from_slice(&number.to_le_bytes());
-    let mut device = Device::new(SigningKey::from_seed(&seed), false, None);
+    let mut device = Device::new(seed, false, None);
     device.letters = Some(letters);
     let device = Arc::new(Mutex::new(device));
     let participant = Participant {
         line: Line { number, deployment: Arc::clone(&scene.deployment) },
         device: Arc::clone(&device),
-        late: false,
         room: Arc::clone(&scene.room),
         servers: Arc::clone(&scene.servers),
         engine: scene.engine,

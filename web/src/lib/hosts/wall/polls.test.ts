@@ -44,11 +44,12 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     mixing: mixing.map((number) => ({ number })),
     last: { number: last, outcome, detail: '' },
     may_have_opened: [],
+    raw: '',
     present: [],
     places: [],
     board_length: 0,
   };
-  return { reachable: true, status: { ...status, actions: 0 }, sealsAt: null };
+  return { reachable: true, status: { ...status, actions: 0 }, came: 0, sealsAt: null };
 }
 
 test('only times are offered after which an epoch is sealed', () => {

@@ -53,12 +53,13 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     mixing: [{ number: 3 }],
     last: null,
     may_have_opened: null,
+    raw: '',
     present: [2, 3, 4],
     places: [2, 3, 4],
     board_length: 0,
     actions: null,
   };
-  return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
+  return { reachable, status: change && { ...status, ...change }, came: 0, sealsAt: 1 };
 }
 
 test('a room is closed when two servers say so', () => {
