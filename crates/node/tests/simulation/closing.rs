@@ -11,7 +11,6 @@ use futures::FutureExt;
 use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::{EngineKind, RoomDescriptor, Servers, engines};
-use ostrakon_crypto::SigningKey;
 use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::Status;

@@ -138,9 +138,8 @@ impl Participant {
         let board = board.under(self.trust());
         let log = HostLog::new(&self.servers, &self.room);
         let statuses = self.deployment().parties().map(|_| None).collect();
-        let machines = (0..if self.device.lock().unwrap().cheats { 2 } else { 1 })
-            .map(|_| self.machine())
-            .collect();
+        let cheats = self.device.lock().unwrap().cheats;
+        let machines = (0..if cheats { 2 } else { 1 }).map(|_| self.machine()).collect();
         Page { board, log, statuses, machines, contexts: BTreeMap::new() }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use ostrakon_broadcast::outbox::Outbox;
 use ostrakon_broadcast::{EngineKind, Entry};
-use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
+use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_messaging::{Client, Event, MessageState};
 use ostrakon_party::PartyId;
 use sqlx::{AnyConnection, Connection};
