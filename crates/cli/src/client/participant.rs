@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use futures::future::BoxFuture;
+use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
+use ostrakon_broadcast::submission::NoSubmission;
 use ostrakon_broadcast::{Content, RowFormat};
 use ostrakon_client::{Action, Filled, Http, Millis, News};
 use ostrakon_crypto::{Secret, SigningKey};
@@ -255,6 +257,13 @@ impl Participant {
                 report(Event::Submitted { epoch, message });
             }
             News::NoSlot { epoch } => report(Event::NoSlot(epoch)),
+            // What the other servers give may make it good.
+            News::NotMade {
+                epoch,
+                why: why @ (NoSubmission::NotAgreed | NoSubmission::Issue(IssueError::Incomplete)),
+            } => {
+                tracing::debug!(epoch, "{why}");
+            }
             News::NotMade { epoch, why } => tracing::warn!(epoch, "{why}"),
         }
     }

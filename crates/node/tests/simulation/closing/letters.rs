@@ -316,7 +316,7 @@ fn observed(pairs: Vec<(usize, usize)>, mixer: Option<EngineKind>) -> (Digest, O
     const PEOPLE: usize = 4;
     let mut crowd = Crowd::new(21, PEOPLE, pairs, mixer);
     // What servers who mix prepare takes longer.
-    let rounds = if mixer.is_some() { 28 } else { 16 };
+    let rounds = if mixer.is_some() { 28 } else { 20 };
     for round in 0..rounds {
         (0..PEOPLE).filter(|who| who % 3 != round % 3).for_each(|who| crowd.say(who));
         crowd.run(u64::from(SECONDS) * 1000);
