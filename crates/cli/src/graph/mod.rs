@@ -8,6 +8,7 @@ mod result;
 
 use anyhow::Result;
 
+pub use self::result::hops;
 use crate::client::cancelling;
 
 /// What can be done with graphs.

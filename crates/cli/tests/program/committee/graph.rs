@@ -72,6 +72,9 @@ fn a_committee_computes_on_edges_of_files_and_bad_lines_are_named() {
     assert_eq!(verified, result);
     let shown = String::from_utf8(person.run(&["graph", "result", link]).stdout).unwrap();
     assert!(shown.contains("not within 3") && shown.contains("2 contributors"), "{shown}");
+    // What was asked for is every vertex's value, and so it is printed, the nearest first.
+    let places = ["0 hops  anna", "1 hop  ben", "3 hops  dora"].map(|line| shown.find(line));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{shown}");
     // Whoever else has the link, or the archive, sees that it is proved, and nothing of it.
     let shown = String::from_utf8(second.run(&["graph", "result", link]).stdout).unwrap();
     assert!(shown.contains("for who asked alone") && !shown.contains("hops"), "{shown}");
