@@ -44,7 +44,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Rooms in which nobody learns who said what, kept by three servers.
+/// Groups speak, write to each other, decide and count together, and nobody learns who said what:
+/// several servers hold pieces that tell nothing.
 #[derive(Parser)]
 #[command(name = "ostrakon", version, after_help = failure::EXIT_CODES)]
 struct Cli {

@@ -74,6 +74,14 @@ impl Asking<'_> {
             Who::Invited(_) => keys.collect(),
             Who::Keys(roster) => roster.into_iter().collect(),
         };
+        if let Contributors::Keys(keys) = &contributors {
+            let (people, minimum) = (keys.len(), self.minimum);
+            ensure!(
+                people >= minimum as usize,
+                "only {people} may hand in, and with fewer than --minimum {minimum} nothing is \
+                 computed: let more people take part, or lower --minimum"
+            );
+        }
         let draft = Draft {
             committee: asked.digest,
             job: self.job.to_owned(),

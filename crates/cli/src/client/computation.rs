@@ -202,7 +202,8 @@ impl Asked {
         let minimum = u64::from(self.draft(&order.computation).await?.minimum);
         ensure!(
             most >= minimum || even_if_few,
-            "{} more must report first: with fewer than {minimum} nothing is computed (--even-if-few)",
+            "{} more must hand in first: with fewer than {minimum} nothing is computed. \
+             --even-if-few closes it all the same",
             minimum - most
         );
         let path = format!("computations/{}/order", order.computation.0.to_hex());
@@ -399,9 +400,9 @@ pub fn words(view: &View) -> String {
     let minimum = u64::from(view.draft.draft.minimum);
     match &view.phase {
         Phase::Collecting if view.inputs < minimum => {
-            format!("{} have answered; {} more are needed", view.inputs, minimum - view.inputs)
+            format!("{} handed in so far; {} more needed", view.inputs, minimum - view.inputs)
         }
-        Phase::Collecting => format!("{} have answered, and it is still open", view.inputs),
+        Phase::Collecting => format!("{} handed in so far; it is still open", view.inputs),
         Phase::Sealing => "closed; the servers agree on who is counted".to_owned(),
         Phase::Computing => match &view.progress {
             Some(progress) => stage(progress),

@@ -13,10 +13,11 @@ use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::client::{choose_home, is_crowded, longest_wait, presence_digest, without};
 use ostrakon_broadcast::envelope::{self, Issued};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
+use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
 use ostrakon_broadcast::{RowFormat, engines};
 use ostrakon_crypto::SigningKey;
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::{Outcome, Presence, PresenceAnswer, Status, SubmissionRequest};
 use tokio::time::Instant;
 
@@ -285,9 +286,10 @@ impl Participant {
                 continue;
             }
             if let Some(minimum) = self.eased {
+                let enough = people_for(minimum, &self.trust()?);
                 bail!(
-                    "the room's host has lowered the minimum to {minimum}, and the message was not sent: give the same command \
-                     again if that is enough"
+                    "the room's host has lowered how many are enough: messages appear from {enough} people on now. Nothing more was \
+                     sent; give the same command again if that is enough for you"
                 );
             }
             let (look, waits) = (self.work.look, self.present && self.work.is_kept_waiting());
@@ -519,6 +521,10 @@ impl Participant {
             return false;
         }
         true
+    }
+
+    fn trust(&self) -> Result<Trust> {
+        Ok(engines::trust(self.room.descriptor.engine, self.work.issues.len())?)
     }
 
     /// How many servers must say the same, or have something, for an honest one to be among them.

@@ -11,7 +11,7 @@ use ostrakon_party::Invitation;
 use serde::{Deserialize, Serialize};
 
 use crate::client::member::state_directory;
-use crate::{output, secret};
+use crate::{failure, output, secret};
 
 /// A file that its owner alone may read.
 #[derive(Serialize, Deserialize)]
@@ -102,12 +102,21 @@ pub fn handed_in(path: &Path, members: usize) -> Result<Option<Input>> {
     let kept: Kept = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
     ensure!(
         kept.receipts.len() != members,
-        "you have reported already ({}); a report cannot be changed",
+        "you have handed in already, and it cannot be changed; the proof is in {}",
         path.display()
     );
     let bytes = BASE64URL_NOPAD.decode(kept.input.as_bytes()).ok();
     let input = bytes.and_then(|bytes| Input::decode(&bytes));
     input.with_context(|| format!("{} is damaged", path.display())).map(Some)
+}
+
+/// Why an input was not taken; what to do about it, if another try can help.
+pub fn untaken(error: anyhow::Error, path: &Path) -> anyhow::Error {
+    if !failure::is_unreachable(&error) {
+        return error;
+    }
+    let kept = path.display();
+    error.context(format!("it is kept in {kept}; the same command hands it in again"))
 }
 
 /// Contributions below which a result can say what somebody has contributed.

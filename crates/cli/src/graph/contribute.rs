@@ -92,19 +92,21 @@ pub async fn run(options: Options) -> Result<()> {
         held.borrow_mut()[member] = bytes;
         bar.set_position(held.borrow().iter().sum::<u64>() / 1000);
     };
-    let receipts = asked.hand_in(&link.computation, &input, tell).await.with_context(|| {
-        format!(
-            "the contribution is kept in {}; the same command hands it in again",
-            path.display()
-        )
-    })?;
+    let receipts = asked
+        .hand_in(&link.computation, &input, tell)
+        .await
+        .map_err(|error| survey::untaken(error, &path))?;
     bar.finish_and_clear();
     survey::keep_input(&path, &input, receipts)?;
     if json {
         let kept = path.display().to_string();
         return output::json(&Contributed { edges, bytes, servers, kept });
     }
-    let what = edges.map_or_else(|| "it was".to_owned(), |edges| format!("{edges} edges were"));
+    let what = match edges {
+        None => "it was".to_owned(),
+        Some(1) => "1 edge was".to_owned(),
+        Some(edges) => format!("{edges} edges were"),
+    };
     output::line(&format!(
         "contributed: {what} handed in, and all {servers} servers have signed that they hold it"
     ))
@@ -137,22 +139,27 @@ fn exactly(terms: &Terms) -> String {
     })
 }
 
+/// Where it begins.
+fn given(from: &[u32]) -> String {
+    output::counted(from.len(), "given one", "given ones")
+}
+
 fn program(program: &Program) -> String {
     match program {
         Program::Reach { from, hops } => {
-            format!("which are within {hops} hops of {} given ones,", from.len())
+            format!("which are within {hops} hops of {},", given(from))
         }
         Program::Edges => "how many edges there are, in a graph".to_owned(),
         Program::Pagerank { damping, hops } => {
             format!("PageRank, damping 0.{damping:03}, after {hops} steps,")
         }
         Program::Distances { from, hops } => {
-            format!("distances from {} given ones, up to {hops} hops,", from.len())
+            format!("distances from {}, up to {hops} hops,", given(from))
         }
         Program::Shortest { from, within, longest } => format!(
-            "how long the shortest ways from {} given ones are, up to {within}, of edges up to \
-             {longest} long,",
-            from.len()
+            "how long the shortest ways from {} are, up to {within}, of edges up to {longest} \
+             long,",
+            given(from)
         ),
         Program::Components { hops } => {
             format!("which hang together, as far as {hops} hops lead,")
