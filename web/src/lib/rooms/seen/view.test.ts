@@ -100,6 +100,13 @@ test('when an epoch is sealed is not one server’s word', () => {
   expect(at(says(null), says(null))).toBeNull();
 });
 
+test('while too few are there nobody knows when an epoch is sealed', () => {
+  const reports = [report({ present: [1, 0, 0] }), report({ present: [0, 1, 0] }), report({})];
+  const trust = (needed: number) => ({ ...NOBODY, moreNeeded: () => needed });
+  expect(epochView(reports, 0, 64, 3, trust(1))).toMatchObject({ sealsAt: null, missing: 1 });
+  expect(epochView(reports, 0, 64, 3, trust(0))).toMatchObject({ sealsAt: 1, missing: 0 });
+});
+
 test('no server makes the crowd larger than the room takes', () => {
   const boasts = report({ present: [2, 1_000_000, 4] });
   const log = { ...EMPTY_LOG, members: ['a', 'b', 'c'] };
