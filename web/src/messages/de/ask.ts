@@ -113,7 +113,7 @@ export const de: Ask = {
     comesOut: (what) => `Was herauskommt: ${spoken(what)}. Sonst nichts.`,
     statistic: {
       median: 'der Median (bei gerader Zahl von Antworten die untere der beiden mittleren)',
-      quantile: (thousandths) => `der Wert, unter dem ${number(thousandths / 10)} % liegen`,
+      quantile: (thousandths) => `der Wert, unter dem etwa ${number(thousandths / 10)} % liegen`,
       sum: 'Summe und Mittelwert',
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
       top: (places) => `die ${places} am häufigsten gewählten, und wie viele es waren`,
@@ -173,7 +173,7 @@ export const de: Ask = {
   result: {
     title: 'Ergebnis',
     median: 'Median',
-    quantile: (thousandths) => `${number(thousandths / 10)} % liegen darunter`,
+    quantile: (thousandths) => `Etwa ${number(thousandths / 10)} % liegen darunter`,
     sum: 'Summe',
     mean: 'Mittelwert',
     deviation: 'Standardabweichung',

@@ -60,7 +60,8 @@ export const de: Room = {
   },
 
   eased: {
-    title: (enough: number) => `Die Zahl der Leute wurde gesenkt: ab ${enough}`,
+    title: (enough: number) =>
+      `Es genügen jetzt weniger: Nachrichten erscheinen ab ${enough} Leuten`,
     text: (before: number, minimum: number) =>
       `Als du beigetreten bist, erschienen Nachrichten ab ${several(before, 'Person', 'Personen')}. Bis du zustimmst, sagt dieses Gerät hier nichts: Es gibt leere Scherben ab, wie wenn du schweigst.${minimum === 1 ? ' Zu zweit weiß jede Person, was die andere gesagt hat.' : ''}`,
     agree: (enough: number) => `Zustimmen: ab ${enough} sprechen`,

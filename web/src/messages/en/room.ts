@@ -2,7 +2,7 @@
 
 import { clock, duration, several, spoken } from './words';
 
-const people = (n: number) => several(n, 'takes part', 'take part');
+const people = (n: number) => several(n, 'person takes part', 'people take part');
 
 export const en = {
   connecting: 'Comparing the servers’ keys with your link…',
@@ -60,7 +60,8 @@ export const en = {
   },
 
   eased: {
-    title: (enough: number) => `The host has lowered the number of people: from ${enough} on`,
+    title: (enough: number) =>
+      `The host has lowered how many are enough: messages appear from ${enough} people on`,
     text: (before: number, minimum: number) =>
       `When you joined, messages appeared from ${several(before, 'person', 'people')} on. Until you agree, this device says nothing here: it hands in empty shards, as it does when you are silent.${minimum === 1 ? ' Among two, each knows what the other has said.' : ''}`,
     agree: (enough: number) => `Agree: speak from ${enough} on`,

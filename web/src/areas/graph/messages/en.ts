@@ -172,7 +172,7 @@ export const en = {
   uninvited: 'Only people who got a link of their own may contribute.',
   count: (n: number, minimum: number) =>
     n < minimum
-      ? `${several(n, 'contribution', 'contributions')}; ${number(minimum - n)} more are needed before anything is computed`
+      ? `${several(n, 'contribution', 'contributions')}; ${minimum - n === 1 ? '1 more is' : `${number(minimum - n)} more are`} needed before anything is computed`
       : several(n, 'contribution', 'contributions'),
   sealing: 'It is closed. The servers agree on which contributions count…',
   computing: (n: number) =>
