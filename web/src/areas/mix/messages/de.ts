@@ -72,10 +72,12 @@ export const de: typeof en = {
   servers: {
     title: 'Server',
     fine: (servers) => `Alle ${servers} Server antworten.`,
-    silent: (names, servers, may) =>
+    silent: (names, servers, may, prepares) =>
       `${spoken(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} nicht, von ${servers} Servern. ${
         names.length <= may
-          ? 'Alles geht trotzdem: Was im Gang ist, kommt heraus.'
+          ? prepares
+            ? 'Alles geht trotzdem: Was im Gang ist, kommt heraus.'
+            : 'Was im Gang ist, kommt trotzdem heraus; neue Runden brauchen alle Server.'
           : 'Es fehlen zu viele: Nichts geht weiter, bis welche zurück sind. Verloren ist nichts.'
       }`,
     answers: 'antwortet',

@@ -49,7 +49,10 @@ export const en = {
 
   now: {
     title: 'Now',
-    here: (places: number) => `${several(places, 'place is', 'places are')} taken in this round.`,
+    here: (places: number) =>
+      places === 0
+        ? 'No place is taken in this round yet.'
+        : `${several(places, 'place is', 'places are')} taken in this round.`,
     hereHint: 'At least so many, if the servers are right. One person can take several places.',
     hereListed: 'At least so many, if the servers are right; one for each link.',
     collecting: (rows: number, seconds: number, minimum: number) =>
@@ -65,10 +68,12 @@ export const en = {
   servers: {
     title: 'Servers',
     fine: (servers: number) => `All ${servers} servers answer.`,
-    silent: (names: string[], servers: number, may: number) =>
+    silent: (names: string[], servers: number, may: number, prepares: boolean) =>
       `${spoken(names)} ${names.length === 1 ? 'does' : 'do'} not answer, of ${servers} servers. ${
         names.length <= may
-          ? 'Everything still works: what is under way comes out.'
+          ? prepares
+            ? 'Everything still works: what is under way comes out.'
+            : 'What is under way comes out all the same; new rounds need all servers.'
           : 'Too many are away: nothing goes on until some are back. Nothing is lost.'
       }`,
     answers: 'answers',
