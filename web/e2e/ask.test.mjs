@@ -15,6 +15,8 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   const { page } = creator;
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('alert').getByText('Write what you ask').waitFor();
+  // Decisions are made elsewhere.
+  assert.equal(await page.getByRole('link', { name: 'Decide', exact: true }).count(), 0);
   await page.getByLabel('What do you ask?').fill('How many minutes do you travel to work?');
   await page.getByLabel('Largest number').fill('120');
   await page.getByLabel('The sum and the mean').check();
