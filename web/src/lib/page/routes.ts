@@ -37,9 +37,7 @@ export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: /^(#\/?)?$/,
     load: () =>
-      isMember()
-        ? import('../../areas/ask/Page.svelte')
-        : import('../../areas/start/Page.svelte'),
+      isMember() ? import('../../areas/ask/Page.svelte') : import('../../areas/start/Page.svelte'),
   },
   {
     pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`),
