@@ -467,11 +467,12 @@ impl Participant {
             if let Some(agreed) = envelope::agreed(&self.work.issues) {
                 // Whoever joins agrees to what it finds.
                 let minimum = agreed.context.minimum;
-                if self.outbox.agreed().is_some_and(|before| minimum < before) {
+                if self.outbox.agreed().is_none_or(|before| minimum >= before) {
+                    self.outbox.agree(minimum);
+                } else if self.would_be_said() {
                     self.eased = Some(minimum);
                     return;
                 }
-                self.outbox.agree(minimum);
                 tokio::time::sleep_until(self.work.moment).await;
                 if !self.has_row(epoch, minimum) {
                     return std::future::pending().await;
@@ -494,6 +495,14 @@ impl Participant {
             self.work.issues.fill(None);
             pauses.pause().await;
         }
+    }
+
+    /// Whether something is kept from an epoch only by its minimum. Of a message that is handed in
+    /// the epoch that has it decides; said once more, it would be there twice. Until then covers go
+    /// into the others, whatever their minimum.
+    fn would_be_said(&self) -> bool {
+        let unsaid = self.outbox.message().is_some() && self.outbox.undecided().is_none();
+        unsaid || self.rows.is_some()
     }
 
     /// Draws the row of an epoch, once, if this participant has one for each. Whether there is

@@ -305,6 +305,13 @@ impl Room {
         }
     }
 
+    /// Takes for shown and believed what a test says.
+    #[cfg(test)]
+    pub(super) fn show(&self, collecting: u64, entries: Vec<Arc<SignedEntry>>) {
+        self.known.collecting.send_replace(Some(collecting));
+        self.known.entries.send_replace(entries);
+    }
+
     /// Takes one copy of a message in an entry for a participant of this program. Two participants
     /// who said the same need two copies.
     pub fn claim(&self, signed: &SignedEntry, message: &[u8]) -> bool {

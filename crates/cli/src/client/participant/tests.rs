@@ -3,9 +3,12 @@
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::post;
-use ostrakon_broadcast::RoomDescriptor;
+use ostrakon_broadcast::board::{Entry, Published as Shown};
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::Servers;
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::room::{EpochId, Servers};
+use ostrakon_broadcast::row::Content;
+use ostrakon_broadcast::{EpochContext, RoomDescriptor, SignedEntry};
 use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
 
@@ -91,4 +94,46 @@ async fn who_waits_awake_for_too_long_goes_elsewhere() {
     let mut waits = waiting();
     tokio::time::advance(longest_wait(waits.room.descriptor.seconds)).await;
     assert!(waits.go_where_there_are_fewer().await);
+}
+
+/// In epoch 5, of which every server says that 2 are enough; the participant has agreed to 3.
+fn among_fewer() -> Participant {
+    let mut participant = waiting();
+    participant.outbox.agree(3);
+    participant.turn_to(Some(5), &mut |_| ());
+    let room = &participant.room.descriptor;
+    let context = EpochContext {
+        epoch: EpochId { room: room.id(), number: 5 },
+        batch: 5,
+        engine: room.engine,
+        shape: Shape::of(room),
+        mode: room.mode,
+        minimum: 2,
+    };
+    participant.work.issues = vec![Some(Issued { context, slot: 0, issue: Vec::new() }); 3];
+    participant.room.show(5, Vec::new());
+    participant
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_handed_in_waits_for_it_although_the_minimum_was_lowered() {
+    let mut participant = among_fewer();
+    let content = participant.outbox.content_among(4, 3);
+    assert!(matches!(content, Some(Content::Message(_))), "it goes into epoch 4");
+    let room = Arc::clone(&participant.room);
+    let epoch = EpochId { room: room.descriptor.id(), number: 4 };
+    let messages = vec![Shown::Kept { salt: [0; 16], body: b"a".to_vec() }];
+    let entry = Entry { epoch, previous: Digest([0; 32]), accepted: 3, messages };
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        room.show(5, vec![Arc::new(SignedEntry { entry, signatures: Vec::new() })]);
+    });
+    let published = participant.take_part(|_| ()).await.unwrap();
+    assert_eq!(published, Published { epoch: 4, entry: 0 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_not_handed_in_is_told_that_the_minimum_was_lowered() {
+    let told = among_fewer().take_part(|_| ()).await.unwrap_err().to_string();
+    assert!(told.contains("lowered the minimum to 2") && told.contains("was not sent"), "{told}");
 }
