@@ -75,7 +75,7 @@ pub fn promise(description: &Description) -> String {
     } else {
         format!(
             "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds, \
-             which open pages use up within minutes"
+             which open pages use up within minutes, and one that lies can have it thrown away"
         )
     };
     let trial = if description.shape.minimum == 1 {

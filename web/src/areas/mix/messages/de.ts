@@ -88,7 +88,7 @@ export const de: typeof en = {
     lasts: (rounds) =>
       rounds === 0
         ? 'Keine weitere Runde ist vorbereitet, und solange Server fehlen, kann es keine werden. Dann wartet der Raum; verloren ist nichts.'
-        : `${several(rounds, 'weitere Runde ist', 'weitere Runden sind')} vorbereitet. Solange Server fehlen, kommen keine hinzu, und offene Seiten verbrauchen sie, auch wenn niemand etwas sagt. Danach wartet der Raum; verloren ist nichts.`,
+        : `${several(rounds, 'weitere Runde ist', 'weitere Runden sind')} vorbereitet. Solange Server fehlen, kommen keine hinzu. Offene Seiten verbrauchen sie, auch wenn niemand etwas sagt, und ein Server, der betrügt, kann dafür sorgen, dass sie weggeworfen werden. Danach wartet der Raum; verloren ist nichts.`,
   },
 
   board: {
@@ -109,7 +109,7 @@ export const de: typeof en = {
     stock: (servers, spare) =>
       spare
         ? 'Runden werden im Voraus vorbereitet, auch ohne einen Server, der fehlt.'
-        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in ein, zwei Minuten, denn jede offene Seite nimmt daran teil. Dann wartet der Raum, bis er zurück ist.`,
+        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in ein, zwei Minuten, denn jede offene Seite nimmt daran teil; ein Server, der betrügt, kann sie sofort wegwerfen lassen. Dann wartet der Raum, bis der Server zurück ist.`,
     not: 'Die Server sehen, dass dein Gerät mitmacht, und von wo. Was es sagt, sehen sie nicht.',
   },
 };

@@ -81,7 +81,7 @@ export const en = {
     lasts: (rounds: number) =>
       rounds === 0
         ? 'No further round is prepared, and none can be while servers are away. Then the room waits; nothing is lost.'
-        : `${several(rounds, 'further round is', 'further rounds are')} prepared. No more can be prepared while servers are away, and open pages use them up, also when nobody says anything. After that the room waits; nothing is lost.`,
+        : `${several(rounds, 'further round is', 'further rounds are')} prepared. No more can be prepared while servers are away. Open pages use them up, also when nobody says anything, and a server that cheats can have them thrown away. After that the room waits; nothing is lost.`,
   },
 
   board: {
@@ -104,7 +104,7 @@ export const en = {
     stock: (servers: number, spare: boolean) =>
       spare
         ? 'Rounds are prepared in advance. They go on being prepared without a server that is away.'
-        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within a minute or two, as every open page takes part in them. Then the room waits until it is back.`,
+        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within a minute or two, as every open page takes part in them; one that cheats can have them thrown away at once. Then the room waits until it is back.`,
     not: 'Servers see that your device takes part, and from where. They do not see what it says.',
   },
 };
