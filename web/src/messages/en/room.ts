@@ -197,6 +197,8 @@ export const en = {
     lost: 'Your answer was not counted, nor anybody’s: the epoch ended without a result, and nothing of it was seen. If the host asks again, this device answers the same unless you change it.',
     missed:
       'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
+    doubted:
+      'Your answer was not counted, nor anybody’s: the epoch was given up after its opening may have begun, so somebody may have read it. If the host asks again, this device does not answer by itself.',
     erased:
       'Your answer is not among those that can be read. Messages of this epoch are erased, and it may be one of them.',
     late: 'It is too late to answer: this device has handed in its shard for that epoch.',

@@ -10,7 +10,7 @@ import { device } from './device';
 import type { Answer, Ballot } from '../../hosts/hostlog';
 import { Keepsake, lockOf } from './outbox';
 import { Participant, type Part } from './participant';
-import { repeated } from '../../hosts/wall/polls';
+import { answeredAgain } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
 import type { Statuses } from '../seen/statuses';
 import { Told } from '../../servers/told';
@@ -193,12 +193,8 @@ export class Session extends Viewing {
   private repeatAnswers(): void {
     const progress = this.progress(null);
     for (const poll of this.log.polls) {
-      if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
-      const before = repeated(poll, this.log.polls, progress);
-      const missed = this.ballots.some(
-        (ballot) => ballot.poll === before?.number && ballot.state === 'missed',
-      );
-      const answer = before && missed && this.answerTo(before.number);
+      const before = answeredAgain(poll, this.log.polls, progress, this.ballots);
+      const answer = before && this.answerTo(before.number);
       if (!answer) continue;
       try {
         this.answer(poll.number, answer);
