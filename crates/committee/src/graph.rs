@@ -47,6 +47,10 @@ impl Job for Graphs {
         asked::terms(draft).map_or(0, |terms| Contribution::bytes(&terms))
     }
 
+    fn has_one_length(&self) -> bool {
+        true
+    }
+
     fn most_inputs(&self, draft: &Draft) -> usize {
         asked::terms(draft).map_or(0, |terms| terms.most_owners())
     }

@@ -79,6 +79,11 @@ pub trait Job: Send + Sync {
     /// Bytes of the longest body of an input.
     fn body_bytes(&self, draft: &Draft) -> usize;
 
+    /// Whether every body is as long as the longest.
+    fn has_one_length(&self) -> bool {
+        false
+    }
+
     /// How many inputs one member takes at most: more could not be computed on.
     fn most_inputs(&self, draft: &Draft) -> usize;
 

@@ -18,7 +18,7 @@ mod statistics;
 mod store;
 mod view;
 
-pub use course::{Announced, PIECE_BYTES, Uploaded};
+pub use course::{PIECE_BYTES, Uploaded};
 pub use graph::Graphs;
 pub use job::{About, Ended, Job, Jobs, Price, Run, Tell};
 pub use marks::Marks;

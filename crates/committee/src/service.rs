@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors, Input,
-    Order, SignedDraft, Statement,
+    Announced, Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors,
+    Draft, Input, Order, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::Party;

@@ -102,6 +102,10 @@ impl Job for Statistics {
         question(draft).map_or(0, |question| length(&question))
     }
 
+    fn has_one_length(&self) -> bool {
+        true
+    }
+
     fn most_inputs(&self, draft: &Draft) -> usize {
         question(draft).map_or(0, |question| most(&question))
     }

@@ -121,14 +121,20 @@ pub fn job_of(view: &str) -> Result<String, JsError> {
     graph::job(view).map_err(shown)
 }
 
-/// The announcement of an input that is handed in piece by piece, for `POST …/uploads`; its body
-/// begins at byte 96.
+/// What is told each member of an input that is handed in piece by piece, for `POST …/uploads`:
+/// JSON for each, in their order. The input's body begins at byte 96. `committee` is the answer of `GET
+/// /api/v1/committee`, `contributor` whose input it is.
 ///
 /// # Errors
-/// If the input is too short to be one.
-#[wasm_bindgen(js_name = announcementOf)]
-pub fn announcement_of(input: &[u8]) -> Result<String, JsError> {
-    graph::announcement(input).map_err(shown)
+/// If the input is too short to be one, or something is malformed.
+#[wasm_bindgen(js_name = announcementsOf)]
+pub fn announcements_of(
+    committee: &str,
+    computation: &str,
+    input: &[u8],
+    contributor: &DeviceKey,
+) -> Result<Vec<String>, JsError> {
+    inner::announcements(committee, computation, input, &contributor.key).map_err(shown)
 }
 
 /// A question for connections, drafted and signed: JSON of `{id, committee, draft,

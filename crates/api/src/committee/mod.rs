@@ -12,9 +12,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use ostrakon_committee::{Announced, PIECE_BYTES, Refused, Service, Uploaded, View};
+use ostrakon_committee::{PIECE_BYTES, Refused, Service, Uploaded, View};
 use ostrakon_computation::{
-    Cancellation, Committee, ComputationId, Input, Order, SignedDraft, Statement,
+    Announced, Cancellation, Committee, ComputationId, Input, Order, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::{Value, json};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::future::join_all;
-use ostrakon_committee::{Announced, PIECE_BYTES, Phase, Progress, Uploaded, View};
+use ostrakon_committee::{PIECE_BYTES, Phase, Progress, Uploaded, View};
 use ostrakon_computation::{
     Archive, Cancellation, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft,
     Statement,
 };
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, SigningKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -155,15 +155,30 @@ impl Asked {
         join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
     }
 
-    /// Hands in an input at all members, and checks their receipts (C4). `tell` hears of each
-    /// member how many bytes it has, piece by piece.
+    /// What a contributor tells each member before it hands a long input in; nothing of a short
+    /// one.
+    pub fn announce(
+        &self,
+        computation: &ComputationId,
+        input: &Input,
+        contributor: &SigningKey,
+    ) -> Vec<Announced> {
+        if input.body.len() <= PIECE_BYTES {
+            return Vec::new();
+        }
+        let members = self.committee.members.iter();
+        members.map(|to| Announced::sign(computation, input, &to.key, contributor)).collect()
+    }
+
+    /// Hands in an input at all members, as it was announced, and checks their receipts (C4).
+    /// `tell` hears of each member how many bytes it has, piece by piece.
     ///
     /// # Errors
     /// If one refuses it, or does not answer, or gives no proper receipt.
     pub async fn hand_in(
         &self,
         computation: &ComputationId,
-        input: &Input,
+        (input, announced): (&Input, &[Announced]),
         tell: impl Fn(usize, u64),
     ) -> Result<Vec<Statement>> {
         let path = format!("computations/{}/inputs", computation.0.to_hex());
@@ -177,8 +192,13 @@ impl Asked {
             })
             .await?
         } else {
-            let one = async |number, member: &Connection| {
-                in_pieces(member, computation, input, |held| tell(number, held)).await
+            ensure!(
+                announced.len() == self.members.len(),
+                "what is kept of the input was not announced to these members"
+            );
+            let one = async |number: usize, member: &Connection| {
+                let whole = (input, &announced[number]);
+                in_pieces(member, computation, whole, |held| tell(number, held)).await
             };
             self.all(one).await?
         };
@@ -320,14 +340,13 @@ impl Asked {
 async fn in_pieces(
     member: &Connection,
     computation: &ComputationId,
-    input: &Input,
+    (input, announced): (&Input, &Announced),
     tell: impl Fn(u64),
 ) -> Result<Statement, CallError> {
     let path = format!("computations/{}/uploads", computation.0.to_hex());
-    let announced = Announced { entry: input.entry, bytes: input.body.len() as u64 };
     // After the last piece the receipt is asked for, once.
     for _ in 0..2 {
-        let (upload, mut held) = match member.post(&path, &announced).await? {
+        let (upload, mut held) = match member.post(&path, announced).await? {
             Uploaded::Receipt(receipt) => return Ok(receipt),
             Uploaded::Held { upload, bytes } => (upload, bytes),
         };

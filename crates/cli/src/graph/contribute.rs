@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Contributors, Draft, Input, Link};
+use ostrakon_computation::{Contributors, Draft, Link};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_graph::asked::{self, Program, Shown, Terms};
 use ostrakon_graph::edges::{Names, Reading};
@@ -66,24 +66,24 @@ pub async fn run(options: Options) -> Result<()> {
         None => survey::directory("contributed")?.join(survey::file_name(&link)),
     };
     let servers = asked.committee.members.len();
-    let (input, edges) = match survey::handed_in(&path, servers)? {
-        Some(input) => {
+    let (made, edges) = match survey::handed_in(&path, servers)? {
+        Some(made) => {
             eprintln!("handing in again what was kept; the file given now is not looked at");
-            (input, None)
+            (made, None)
         }
         None => {
             let terms = asked::terms(&draft)?;
             consider(&draft, &terms, yes)?;
             let names = self::names::of(&terms, names.as_deref())?;
             let edges = read(&file, &names, &terms)?;
-            let input = sign(&asked, &draft, &terms, &link, &edges)?;
+            let own = sign(&asked, &draft, &terms, &link, &edges)?;
             // Whatever happens from here on, the same bytes go to all members.
-            let made = input.entry;
-            let input = survey::keep_first(&path, input, servers)?;
-            let own = input.entry == made;
-            (input, own.then_some(edges.len()))
+            let made = survey::keep_first(&path, own.clone(), servers)?;
+            let count = (made == own).then_some(edges.len());
+            (made, count)
         }
     };
+    let survey::Made { input, announced } = &made;
     let bytes = input.body.len();
     let text = format!("sending {} to each of {servers} servers, kB:", output::size(bytes as u64));
     let bar = output::bar(servers * bytes / 1000, text);
@@ -92,14 +92,15 @@ pub async fn run(options: Options) -> Result<()> {
         held.borrow_mut()[member] = bytes;
         bar.set_position(held.borrow().iter().sum::<u64>() / 1000);
     };
-    let receipts = asked.hand_in(&link.computation, &input, tell).await.with_context(|| {
+    let handed = asked.hand_in(&link.computation, (input, &announced[..]), tell).await;
+    let receipts = handed.with_context(|| {
         format!(
             "the contribution is kept in {}; the same command hands it in again",
             path.display()
         )
     })?;
     bar.finish_and_clear();
-    survey::keep_input(&path, &input, receipts)?;
+    survey::keep_input(&path, &made, receipts)?;
     if json {
         let kept = path.display().to_string();
         return output::json(&Contributed { edges, bytes, servers, kept });
@@ -220,7 +221,13 @@ fn read(path: &Path, names: &Names, terms: &Terms) -> Result<Vec<Edge>> {
     Ok(edges)
 }
 
-fn sign(asked: &Asked, draft: &Draft, terms: &Terms, link: &Link, edges: &[Edge]) -> Result<Input> {
+fn sign(
+    asked: &Asked,
+    draft: &Draft,
+    terms: &Terms,
+    link: &Link,
+    edges: &[Edge],
+) -> Result<survey::Made> {
     let key = match &link.invitation {
         Some(invitation) => invitation.key(),
         None => SigningKey::from_seed(&edge::random()),
@@ -231,5 +238,7 @@ fn sign(asked: &Asked, draft: &Draft, terms: &Terms, link: &Link, edges: &[Edge]
     );
     let members = asked::members(&asked.committee)?;
     let randomness = Secret::new(edge::random());
-    Ok(asked::make(&link.computation, terms, &members, edges, &key, &randomness)?)
+    let input = asked::make(&link.computation, terms, &members, edges, &key, &randomness)?;
+    let announced = asked.announce(&link.computation, &input, &key);
+    Ok(survey::Made { input, announced })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Draft, Input, Link};
+use ostrakon_computation::{Draft, Link};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Question, Value};
 use serde::Serialize;
@@ -67,26 +67,26 @@ pub async fn run(options: Options) -> Result<()> {
         None => survey::directory("reported")?.join(survey::file_name(&link)),
     };
     let servers = asked.committee.members.len();
-    let input = match survey::handed_in(&path, servers)? {
-        Some(input) => {
+    let made = match survey::handed_in(&path, servers)? {
+        Some(made) => {
             eprintln!("handing in again what was kept; the number given now is not looked at");
-            input
+            made
         }
         None => {
             let value = match things {
                 Some(path) => Value::Items(lines(&path)?),
                 None => value(&number.unwrap_or_default(), group)?,
             };
-            let input = sign(&asked, &draft, &link, &value, yes)?;
+            let made = sign(&asked, &draft, &link, &value, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
-            survey::keep_first(&path, input, servers)?
+            survey::keep_first(&path, made, servers)?
         }
     };
-    let receipts =
-        asked.hand_in(&link.computation, &input, |_, _| ()).await.with_context(|| {
-            format!("the report is kept in {}; the same command hands it in again", path.display())
-        })?;
-    survey::keep_input(&path, &input, receipts)?;
+    let whole = (&made.input, &made.announced[..]);
+    let receipts = asked.hand_in(&link.computation, whole, |_, _| ()).await.with_context(|| {
+        format!("the report is kept in {}; the same command hands it in again", path.display())
+    })?;
+    survey::keep_input(&path, &made, receipts)?;
     if json {
         return output::json(&Reported { servers, kept: path.display().to_string() });
     }
@@ -123,7 +123,13 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(things.into_iter().map(|thing| thing.as_bytes().to_vec()).collect())
 }
 
-fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> Result<Input> {
+fn sign(
+    asked: &Asked,
+    draft: &Draft,
+    link: &Link,
+    value: &Value,
+    yes: bool,
+) -> Result<survey::Made> {
     let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
     consider(&question.question, yes)?;
     ensure!(
@@ -140,7 +146,9 @@ fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> 
          a key of yours is in its roster"
     );
     let randomness = Secret::new(edge::random());
-    Ok(question.report(value, &key, &randomness)?)
+    let input = question.report(value, &key, &randomness)?;
+    let announced = asked.announce(&link.computation, &input, &key);
+    Ok(survey::Made { input, announced })
 }
 
 #[cfg(test)]

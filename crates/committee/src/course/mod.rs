@@ -28,7 +28,7 @@ use crate::view::Progress;
 
 pub(crate) use showing::phase;
 pub(crate) use turn::Turns;
-pub use uploads::{Announced, PIECE_BYTES, Uploaded};
+pub use uploads::{PIECE_BYTES, Uploaded};
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
 const SLOWER: u32 = 100;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ostrakon_computation::{
-    Cancellation, Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
+    Cancellation, Committee, ComputationId, Contributors, Draft, Input, Order, SignedDraft,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
@@ -22,12 +22,6 @@ pub struct AskedGraph {
     /// None until a file of names was given, if they stand in one.
     names: Option<Names>,
     reading: Reading,
-}
-
-#[derive(Serialize)]
-struct Announcement {
-    entry: Entry,
-    bytes: usize,
 }
 
 /// What somebody wants to ask.
@@ -379,13 +373,6 @@ impl AskedGraph {
         all.truncate(top);
         all
     }
-}
-
-/// What is said of an input before its pieces are sent.
-pub fn announcement(input: &[u8]) -> Result<String> {
-    let input = Input::decode(input).ok_or("this is too short to be an input")?;
-    let announced = Announcement { entry: input.entry, bytes: input.body.len() };
-    serde_json::to_string(&announced).map_err(sentence)
 }
 
 /// The job of the draft in a member's view.
