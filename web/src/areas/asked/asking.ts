@@ -22,6 +22,7 @@ import { Committee, find, signed, type Found } from './committee';
 export {
   creatorOf,
   keepCreator,
+  keepFirstReport,
   keepReport,
   keptReport,
   pause,

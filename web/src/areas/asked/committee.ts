@@ -332,5 +332,20 @@ export function keepReport(storage: Storage, id: string, person: string, kept: K
   storage.setItem(`${REPORT}${id}/${person}`, JSON.stringify(kept));
 }
 
+/**
+ * Keeps a report unless there is one, and returns the one that stands there: two tabs that answer at
+ * the same time hand in the same, since of a key that signs two neither counts.
+ */
+export function keepFirstReport(
+  storage: Storage,
+  id: string,
+  person: string,
+  made: KeptReport,
+): KeptReport {
+  const found = keptReport(storage, id, person);
+  if (!found) keepReport(storage, id, person, made);
+  return found ?? made;
+}
+
 /** Milliseconds between two looks, so that pages that were opened together do not ask in step. */
 export const pause = (): number => 600 + 600 * secureRandom();
