@@ -103,6 +103,34 @@ test('a question is taken back, and who answers later is told', async ({ browser
   }
 });
 
+test('what one server says of the end keeps nobody from answering', async ({
+  browser,
+  committee,
+}) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask`);
+  const link = await ask(creator, async () => {
+    await creator.page.getByLabel('What do you ask?').fill('How long is your way, in minutes?');
+    await creator.page.getByLabel('Largest number').fill('120');
+  });
+  const phases = [{ is: 'sealing' }, { is: 'cancelled', opened: [1] }, { is: 'done' }];
+  for (const phase of phases) {
+    const reporter = await Visitor.arrive(browser, PHONE);
+    await reporter.page.route(`${committee}/api/v1/computations/*`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), phase } });
+    });
+    await reporter.open(link);
+    await reporter.page.getByLabel('Your number').fill('20');
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    assert.equal(await reporter.page.getByText('had begun to open').count(), 0);
+    await reporter.leave();
+  }
+  await creator.page.getByText(`${phases.length} answers`).waitFor();
+  await creator.leave();
+});
+
 /**
  * Asks with the form as `fill` leaves it, and goes to the question; the link for those who answer.
  *

@@ -101,6 +101,17 @@ impl AskedCommittee {
         self.0.cancellation(&creator.key)
     }
 
+    /// What members have signed of the end of the computation, if there is no result: JSON of
+    /// `{cancelled, ended, opened, stopped}`, of which the last are pairs of a member and its
+    /// reason. `statements` are the answers of `GET …/statements` of all members in their order,
+    /// empty of who does not answer.
+    ///
+    /// # Errors
+    /// If the question has not been read.
+    pub fn heard(&self, statements: Vec<String>) -> Result<String, JsError> {
+        self.0.heard(&statements).map_err(shown)
+    }
+
     /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing, spent,
     /// answers}`, of which the answers are null if too few had reported, and `spent`, of `{most,
     /// budget}` in thousandths of ε, if nobody counts.
@@ -238,6 +249,17 @@ impl AskedGraph {
     /// The creator's word that nothing is to come out, for `POST …/cancellation`.
     pub fn cancellation(&self, creator: &DeviceKey) -> String {
         self.0.cancellation(&creator.key)
+    }
+
+    /// What members have signed of the end of the computation, if there is no result: JSON of
+    /// `{cancelled, ended, opened, stopped}`, of which the last are pairs of a member and its
+    /// reason. `statements` are the answers of `GET …/statements` of all members in their order,
+    /// empty of who does not answer.
+    ///
+    /// # Errors
+    /// Never, as far as known.
+    pub fn heard(&self, statements: Vec<String>) -> Result<String, JsError> {
+        self.0.heard(&statements).map_err(shown)
     }
 
     /// Checks an archive (JSON), and returns what came out: JSON of `{contributors, out, missing,

@@ -1,14 +1,13 @@
 //! A committee as a client sees it: all members are asked, and what one says is not believed alone.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::future::join_all;
 use ostrakon_committee::{PIECE_BYTES, Phase, Progress, Uploaded, View};
 use ostrakon_computation::{
-    Archive, Cancellation, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft,
-    Statement,
+    Announced, Archive, Cancellation, Committee, ComputationId, Draft, Heard, Input, Link, Order,
+    Said, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, SigningKey};
 use serde::{Deserialize, Serialize};
@@ -26,6 +25,8 @@ const STOPPED: Duration = Duration::from_secs(3);
 const ENDED: Duration = Duration::from_secs(15);
 /// Between two looks at a computation that is under way.
 const LOOK: Duration = Duration::from_millis(200);
+/// Between two questions for what members have signed, while one says that there is no result.
+const HEAR: Duration = Duration::from_secs(1);
 
 /// A committee, connected.
 pub struct Asked {
@@ -245,6 +246,7 @@ impl Asked {
     /// # Errors
     /// If no member takes it.
     pub async fn cancel(&self, order: &Cancellation) -> Result<Cancelled> {
+        let draft = self.draft(&order.computation).await?;
         let path = format!("computations/{}/cancellation", order.computation.0.to_hex());
         self.tell(&path, order).await.map_err(|mut refusals| {
             // Who says no says more than who does not answer.
@@ -254,27 +256,55 @@ impl Asked {
         let deadline = Instant::now() + ENDED;
         loop {
             let views = self.views(&order.computation).await;
+            let heard = self.heard(&draft).await;
             let answered = views.iter().flatten().count();
-            let ends = views.iter().map(|view| match view.as_ref().map(|view| &view.phase) {
-                Ok(Phase::Cancelled { opened }) => Some(opened.clone()),
-                _ => None,
-            });
-            let ends: Vec<Option<Vec<usize>>> = ends.collect();
-            let all = ends.iter().flatten().count() == answered;
-            if (all && answered > 0) || Instant::now() > deadline {
-                let name = |member: usize| self.committee.members[member].name.clone();
-                let (ended, silent): (Vec<usize>, Vec<usize>) =
-                    (0..self.members.len()).partition(|member| ends[*member].is_some());
-                let opened: BTreeSet<usize> = ends.into_iter().flatten().flatten().collect();
-                let known = opened.into_iter().filter(|member| *member < self.members.len());
+            // A member says of itself that it has erased everything, and of no other one.
+            let ends = |member: &usize| {
+                let shows = views[*member].as_ref().map(|view| &view.phase);
+                matches!(shows, Ok(Phase::Cancelled { .. })) && heard.ended.contains(member)
+            };
+            let (ended, silent): (Vec<usize>, Vec<usize>) = (0..self.members.len()).partition(ends);
+            if (ended.len() == answered && answered > 0) || Instant::now() > deadline {
+                let names =
+                    |members: Vec<usize>| members.into_iter().map(|m| self.name(m).to_owned());
                 return Ok(Cancelled {
-                    ended: ended.into_iter().map(name).collect(),
-                    silent: silent.into_iter().map(name).collect(),
-                    opened: known.map(name).collect(),
+                    ended: names(ended).collect(),
+                    silent: names(silent).collect(),
+                    opened: names(heard.opened).collect(),
                 });
             }
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    fn name(&self, member: usize) -> &str {
+        &self.committee.members[member].name
+    }
+
+    /// What members that answer have signed of the end of a computation.
+    async fn heard(&self, draft: &Draft) -> Heard {
+        let path = format!("computations/{}/statements", draft.id().0.to_hex());
+        let asked = self.members.iter().map(|member| member.get_page(&path, &[(); 0]));
+        let shown = join_all(asked).await.into_iter().map(Result::unwrap_or_default);
+        Heard::of(&self.committee, draft, &shown.collect::<Vec<Vec<Statement>>>())
+    }
+
+    /// Why there will be no result, by what members have signed of themselves, and of the creator.
+    fn no_result(&self, heard: &Heard) -> Option<String> {
+        if heard.cancelled {
+            let told = "who asked has cancelled it, and what was handed in is erased";
+            let opened: Vec<&str> = heard.opened.iter().map(|member| self.name(*member)).collect();
+            return Some(match &opened[..] {
+                [] => told.to_owned(),
+                names => {
+                    format!("{told}; but {} had begun to open the result", names.join(" and "))
+                }
+            });
+        }
+        // Who was the first to stop does not repeat another one.
+        let repeats = |(_, why): &&(usize, String)| why.ends_with(" has stopped");
+        let first = heard.stopped.iter().find(|said| !repeats(said)).or(heard.stopped.first());
+        first.map(|(member, why)| format!("{} says: {why}", self.name(*member)))
     }
 
     /// The result with everything that proves it, checked. Waits as long as the computation is
@@ -289,7 +319,7 @@ impl Asked {
         mut tell: impl FnMut(&View),
     ) -> Result<(Archive, Value)> {
         let quiet = Instant::now() + PATIENCE;
-        let mut stopped_since = None;
+        let (mut stopped_since, mut heard, mut heard_at) = (None, Heard::default(), None);
         loop {
             let views: Vec<View> =
                 self.views(computation).await.into_iter().filter_map(Result::ok).collect();
@@ -304,11 +334,20 @@ impl Asked {
             {
                 return Ok(published);
             }
-            if let Some(why) = views.iter().find_map(cancelled).or(views.iter().find_map(reason)) {
-                let since = *stopped_since.get_or_insert_with(Instant::now);
-                ensure!(since.elapsed() < STOPPED, "there will be no result: {why}");
+            let drafts = || views.iter().map(|view| &view.draft);
+            let draft = drafts()
+                .find(|of| of.draft.id() == *computation && of.verify(&self.digest).is_ok());
+            let due = heard_at.is_none_or(|at: Instant| at.elapsed() >= HEAR);
+            if let (true, true, Some(draft)) = (views.iter().any(is_given_up), due, draft) {
+                heard = self.heard(&draft.draft).await;
+                heard_at = Some(Instant::now());
             }
-            if let Some(view) = views.first() {
+            let why = self.no_result(&heard);
+            if let Some(why) = &why {
+                let since = *stopped_since.get_or_insert_with(Instant::now);
+                ensure!(wait && since.elapsed() < STOPPED, "there will be no result: {why}");
+            }
+            if let Some(view) = farthest(&views) {
                 tell(view);
                 if !wait {
                     bail!("there is no result yet: {}", words(view));
@@ -376,26 +415,18 @@ fn refused(refusal: Option<CallError>) -> anyhow::Error {
     refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call)
 }
 
-/// That a computation was cancelled, if it was, and who had begun to open it.
-fn cancelled(view: &View) -> Option<String> {
-    let Phase::Cancelled { opened } = &view.phase else { return None };
-    let names = opened.iter().filter_map(|member| Some(view.members.get(*member)?.name.as_str()));
-    let names: Vec<&str> = names.collect();
-    let told = "who asked has cancelled it, and what was handed in is erased";
-    Some(match &names[..] {
-        [] => told.to_owned(),
-        names => format!("{told}; but {} had begun to open the result", names.join(" and ")),
-    })
+/// Whether a member shows that there will be no result. That is its own word, of whatever it says
+/// of others.
+fn is_given_up(view: &View) -> bool {
+    matches!(view.phase, Phase::Cancelled { .. } | Phase::Stopped { .. })
 }
 
-/// Why a computation has stopped, and who says so: who was the first to say it does not repeat
-/// another one.
-fn reason(view: &View) -> Option<String> {
-    let said = |name: &str, why: &str| format!("{name} says: {why}");
-    let mut all = view.members.iter().filter_map(|m| Some((&m.name, m.stopped.as_deref()?)));
-    let repeats = |why: &str| why.ends_with(" has stopped");
-    let first = all.clone().find(|(_, why)| !repeats(why)).or_else(|| all.next());
-    first.map(|(name, why)| said(name, why))
+/// Of what members show what is to be told: as long as one takes inputs, that; else what the first
+/// shows that has not given up.
+fn farthest(views: &[View]) -> Option<&View> {
+    let collecting = views.iter().find(|view| view.phase == Phase::Collecting);
+    let under_way = || views.iter().find(|view| !is_given_up(view));
+    collecting.or_else(under_way).or(views.first())
 }
 
 /// What servers do on graphs, in words.
@@ -428,7 +459,7 @@ pub fn words(view: &View) -> String {
         },
         Phase::Done => "the result is there".to_owned(),
         Phase::TooFew { missing } => format!("{missing} answers were missing"),
-        Phase::Cancelled { .. } => cancelled(view).unwrap_or_default(),
-        Phase::Stopped { why } => format!("stopped: {why}"),
+        Phase::Cancelled { .. } => "a member says that it was cancelled".to_owned(),
+        Phase::Stopped { .. } => "a member says that it has stopped".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Term
 use ostrakon_graph::edges::{Names, Reading};
 use serde::{Deserialize, Serialize};
 
-use super::inner::{Published, Shown as Result, View, is_receipt_of, random, sentence};
+use super::inner::{Published, Shown as Result, View, heard, is_receipt_of, random, sentence};
 
 /// A graph that a committee was asked about, and a file that is being read.
 pub struct AskedGraph {
@@ -327,6 +327,10 @@ impl AskedGraph {
     pub fn cancellation(&self, creator: &SigningKey) -> String {
         let cancellation = Cancellation::sign(self.computation, creator);
         serde_json::to_string(&cancellation).unwrap_or_default()
+    }
+
+    pub fn heard(&self, statements: &[String]) -> Result<String> {
+        heard(&self.committee, &self.draft, statements)
     }
 
     /// `creator` is the key of who asked, where it is kept.

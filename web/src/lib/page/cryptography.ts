@@ -38,7 +38,7 @@ export {
   NewDecisionKey,
   Outbox,
   addToReceipt,
-  announcementOf,
+  announcementsOf,
   askGraph,
   believed,
   chooseHome,
