@@ -271,6 +271,14 @@ impl Service {
         self.course(id)?.announce(announced).await
     }
 
+    /// Whether pieces of an upload of this name are waited for, as can be told before one has come.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn awaits(&self, id: &ComputationId, upload: &Digest) -> Result<(), Refused> {
+        self.course(id)?.awaits(upload).await
+    }
+
     /// Takes the piece of an announced input that begins at this byte; returns how many bytes are
     /// on disk.
     ///

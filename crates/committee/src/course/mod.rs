@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use futures::future::AbortHandle;
 use ostrakon_computation::{
     ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal, SignedDraft,
     Statement, Told,
@@ -21,6 +20,7 @@ use ostrakon_computation::{
 use ostrakon_crypto::{Digest, VerifyingKey};
 use tokio::sync::{Mutex as Turn, Notify, RwLock};
 
+use self::attempts::Attempt;
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
@@ -73,8 +73,8 @@ struct State {
     sound: BTreeMap<(VerifyingKey, Digest), bool>,
     seal: Option<Seal>,
     conclusion: Option<Conclusion>,
-    /// The attempt under way: its vector of generations, and how it is given up.
-    attempt: Option<(Vec<u32>, AbortHandle)>,
+    /// The attempt under way.
+    attempt: Option<Attempt>,
     /// How far the attempt is.
     progress: Option<Progress>,
     /// This process's generation.
@@ -209,7 +209,7 @@ impl Course {
                     if let Err(error) = self.say(&inner, Said::stopped(&why)).await {
                         tracing::error!(%error, "a stop cannot be written");
                     }
-                    self.give_up();
+                    self.retire(&inner);
                 }
             }
             // Where nothing moves, the others are asked ever more seldom.
@@ -336,7 +336,9 @@ impl Course {
     /// Has the course end, since everything of it is deleted.
     pub fn bury(&self) {
         self.state().buried = true;
-        self.give_up();
+        if let Some(inner) = self.inner.upgrade() {
+            self.retire(&inner);
+        }
         self.news.notify_one();
     }
 
