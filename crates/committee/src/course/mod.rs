@@ -85,6 +85,8 @@ struct State {
     withdrawn: bool,
     /// Everything of it is being deleted.
     buried: bool,
+    /// This member does nothing more for it.
+    ended: bool,
     /// What was handed in is erased, since it was cancelled.
     erased: bool,
     /// The attempt of the generation that was said last has come to nothing: another is due.
@@ -195,6 +197,7 @@ impl Course {
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
+                    self.state().ended = true;
                     if let Err(error) = self.note_end(&inner).await {
                         tracing::error!(%error, "the end of a computation cannot be written");
                     }
@@ -373,12 +376,23 @@ impl Course {
         &self.draft.draft.creator
     }
 
-    /// Whether this member still waits for something of it, or computes.
+    /// Whether this member still waits for something of it, computes, or keeps what it has sent for
+    /// members that have not signed yet.
     pub fn is_open(&self) -> bool {
         let Some(inner) = self.inner.upgrade() else { return false };
+        if self.cancellation().is_some() {
+            return false;
+        }
         let state = self.state();
-        let own = &state.told[inner.number];
-        !state.buried && own.outcome.is_none() && own.stopped.is_none()
+        let stopped = state.told[inner.number].stopped.is_some();
+        !(state.buried || state.withdrawn || stopped || state.is_signed_by_all())
+    }
+
+    /// Whether it has come to an end here without a result that is worth its place.
+    pub fn makes_room(&self) -> bool {
+        let state = self.state();
+        let result = matches!(state.conclusion, Some(Conclusion::Reached(_)));
+        (state.ended || state.erased) && !(result && state.is_signed_by_all())
     }
 
     fn is_over(&self) -> bool {
