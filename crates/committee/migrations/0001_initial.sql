@@ -66,11 +66,11 @@ CREATE TABLE past (
     archive BLOB
 );
 
--- What answers have cost contributors, in thousandths of ε; kept when computations are deleted.
+-- What answers have cost contributors, in thousandths of ε, none if they were exact; kept when computations are deleted.
 CREATE TABLE spent (
     contributor BLOB NOT NULL,
     computation BLOB NOT NULL,
-    epsilon INTEGER NOT NULL,
+    epsilon INTEGER,
     PRIMARY KEY (contributor, computation)
 );
 

@@ -59,7 +59,7 @@ pub enum Ended {
 pub enum Price {
     /// It tells nothing of anybody.
     None,
-    /// It is exact.
+    /// It is exact, or has noise that hides less than what one of them contributes.
     Exact,
     /// So many thousandths of ε.
     Epsilon(u64),

@@ -11,7 +11,7 @@ use ostrakon_party::{Instance, PartyId, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
 use ostrakon_stats::{
-    Committee as Keys, Evidence, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
+    Committee as Keys, Evidence, ExchangeKey, Failed, Form, Question, Sealed, compute, segment_for,
 };
 use serde_json::{Value, json};
 
@@ -137,7 +137,11 @@ impl Job for Statistics {
     }
 
     fn price(&self, draft: &Draft) -> Price {
-        let epsilon = question(draft).ok().and_then(|question| question.epsilon);
+        let epsilon = question(draft).ok().and_then(|question| match question.form {
+            // Noise hides each thing, and a list may have any number of them.
+            Form::Items { .. } => None,
+            Form::Number { .. } | Form::Grouped { .. } => question.epsilon,
+        });
         epsilon.map_or(Price::Exact, |epsilon| Price::Epsilon(epsilon.into()))
     }
 

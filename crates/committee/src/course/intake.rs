@@ -129,14 +129,18 @@ impl Course {
         Ok(())
     }
 
-    /// Charges contributors, if there is a measure of what the answer tells of them. They are
-    /// remembered by name where they are named, and where this member keeps a budget for each.
+    /// Charges contributors, if the answer tells anything of them. They are remembered by name
+    /// where they are named, and where this member keeps a budget for each.
     pub(super) async fn charge(
         &self,
         inner: &Inner,
         contributors: &[VerifyingKey],
     ) -> Result<Option<Charged>, StoreError> {
-        let Price::Epsilon(epsilon) = self.job.price(&self.draft.draft) else { return Ok(None) };
+        let epsilon = match self.job.price(&self.draft.draft) {
+            Price::None => return Ok(None),
+            Price::Exact => None,
+            Price::Epsilon(epsilon) => Some(epsilon),
+        };
         let budget = inner.config.budget;
         if budget.is_none() && self.draft.draft.contributors == Contributors::Anyone {
             // Their keys are new each time.

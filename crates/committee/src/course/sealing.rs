@@ -9,6 +9,7 @@ use ostrakon_computation::{
 use ostrakon_crypto::Digest;
 
 use super::{Course, Trouble};
+use crate::job::Price;
 use crate::service::Inner;
 use crate::store::Charged;
 
@@ -151,7 +152,9 @@ impl Course {
                         "of {short} contributors answers have told as much as is let"
                     )));
                 }
-                let spent = charged.map(|charged| charged.spent);
+                // An exact answer says itself that there is no measure of it.
+                let exact = self.job.price(&self.draft.draft) == Price::Exact;
+                let spent = charged.map(|charged| charged.spent).filter(|_| !exact);
                 let digest = seal.digest(&self.id);
                 inner.config.store.seal(&self.id, &seal).await?;
                 self.state().seal = Some(seal);
@@ -244,7 +247,7 @@ mod tests {
         let key = SigningKey::from_seed(&[1; 32]);
         let told = |entries: usize| {
             let entry = Input::sign(&id, vec![1], &key).entry;
-            let spent = Some(Spent { most: u64::MAX, budget: Some(u64::MAX) });
+            let spent = Some(Spent { most: Some(u64::MAX), budget: Some(u64::MAX) });
             let (seal, generation) = (id.0, u32::MAX);
             let all = [
                 Said::Holdings(vec![entry; entries]),

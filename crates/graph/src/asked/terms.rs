@@ -310,9 +310,12 @@ impl Terms {
     }
 
     /// What a contributor's part in the result can tell of it, in thousandths of ε; none if the
-    /// result is exact. Noise hides an edge, and a contributor may have as many as the cap.
+    /// result is exact. Noise hides an edge, and a contributor may have as many as the cap: another
+    /// list in the place of its own moves their number by the cap at most, and counts of degrees by
+    /// all edges that go and all that come.
     pub fn epsilon(&self) -> Option<u64> {
-        self.noise.map(|noise| u64::from(noise.epsilon) * u64::from(self.edges))
+        let changes = if self.program == Program::Edges { 1 } else { 2 };
+        self.noise.map(|noise| changes * u64::from(noise.epsilon) * u64::from(self.edges))
     }
 
     /// Whether this can be asked of whoever wants to contribute: each server takes its part of what
@@ -530,7 +533,9 @@ mod tests {
             terms.validate(1).map(|()| terms.epsilon())
         };
         assert_eq!(of(Program::Edges, Shown::Counts, 1000, 0), Ok(Some(4000)));
-        assert_eq!(of(Program::InDegrees, Shown::Counts, 1000, 8), Ok(Some(4000)));
+        // A list of four edges for another one of four: eight changes.
+        assert_eq!(of(Program::InDegrees, Shown::Counts, 1000, 8), Ok(Some(8000)));
+        assert_eq!(of(Program::OutDegrees, Shown::Counts, 1000, 8), Ok(Some(8000)));
         let (from, hops) = (vec![1], 2);
         let reach = Program::Reach { from: from.clone(), hops };
         let distances = Program::Distances { from, hops };

@@ -192,6 +192,8 @@ export const de: Ask = {
       `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
     spent: (epsilon) =>
       `Alle Ergebnisse bisher, dieses eingeschlossen, verraten über jede Person höchstens so viel, wie das Maß ε = ${number(epsilon)} sagt: je kleiner, desto weniger.`,
+    unbounded:
+      'Was alle Ergebnisse bisher über jede Person verraten, hat keine Grenze: Ein genaues oder eines über Listen von Dingen ist dabei.',
     budget: (epsilon) =>
       `Die Server lassen ${number(epsilon)} zu und weisen ab, was mehr verriete.`,
     histogram: 'Wie viele was geantwortet haben',

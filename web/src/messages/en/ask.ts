@@ -187,6 +187,8 @@ export const en = {
       `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
     spent: (epsilon: number) =>
       `All results so far, this one included, tell of each person at most as much as the measure ε = ${number(epsilon)} says: the smaller, the less.`,
+    unbounded:
+      'There is no bound on what all results so far tell of each person: an exact one, or one about lists of things, is among them.',
     budget: (epsilon: number) =>
       `The servers let it be ${number(epsilon)}, and refuse whatever would tell more.`,
     histogram: 'How many answered what',
