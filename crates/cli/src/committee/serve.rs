@@ -24,6 +24,8 @@ use crate::{edge, upkeep};
 const PAUSE: Duration = Duration::from_millis(100);
 /// Computations that are computed at a time.
 const AT_A_TIME: usize = 32;
+/// Computations that are kept, whatever their state.
+const COMPUTATIONS: usize = 10_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Options of `committee serve`.
@@ -64,6 +66,7 @@ pub async fn run(options: Options) -> Result<()> {
         open: Open {
             of_one: home.settings.open_of_one_creator,
             in_all: home.settings.open_questions,
+            kept: COMPUTATIONS,
         },
         at_a_time: AT_A_TIME,
         budget: home.settings.budget()?,

@@ -35,7 +35,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 pub const FEWEST: u32 = 2;
 
 /// How many computations may be under way at a time.
-pub const OPEN: Open = Open { of_one: 6, in_all: 8 };
+pub const OPEN: Open = Open { of_one: 6, in_all: 8, kept: 60 };
 
 /// How long what is over is kept.
 pub const KEEP: Duration = Duration::from_secs(1_000_000);
