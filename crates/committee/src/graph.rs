@@ -155,13 +155,26 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
                 format!("{} and {} contradict each other: one of them lies", name(a), name(b))
             }
         }),
-        Stop::Spent(what) => Ended::Final(format!(
-            "{what} was done otherwise in an earlier attempt: one of the servers has let other \
-             lists take part than before"
-        )),
+        Stop::Spent(what) => Ended::Final(spent(what)),
         Stop::Disagreement | Stop::Check(_) => Ended::Final(format!(
             "one of the servers deviates, and it cannot be told which: {stop}"
         )),
+    }
+}
+
+/// What a mark in the journal says that another attempt, or a cancellation, has made before.
+fn spent(mark: &str) -> String {
+    match mark {
+        attempt::OPENING => "it was being cancelled when this server was stopped, so nothing is \
+                             opened: ask again if it is wanted after all"
+            .into(),
+        attempt::NOISE => "an earlier attempt has drawn its noise, and the mean of two answers \
+                           would have less of it: ask again"
+            .into(),
+        attempt::ACCEPTED => "in an earlier attempt other lists took part: one of the servers \
+                              deviates, and it cannot be told which"
+            .into(),
+        what => format!("{what} was done otherwise in an earlier attempt: ask again"),
     }
 }
 
@@ -186,5 +199,22 @@ impl Journal for Kept {
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
         self.0.read(name.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that is killed between a mark and what it says of it finds the mark when it starts.
+    #[test]
+    fn what_a_mark_forbids_is_told_by_its_own_reason() {
+        let of_lists = |mark: &str| spent(mark).contains("lists");
+        assert!(of_lists(attempt::ACCEPTED));
+        for mark in [attempt::OPENING, attempt::NOISE, "sealed uploads 3"] {
+            assert!(!of_lists(mark), "{mark}");
+        }
+        assert!(spent(attempt::OPENING).contains("cancelled"));
+        assert!(spent(attempt::NOISE).contains("noise"));
     }
 }

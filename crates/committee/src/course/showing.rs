@@ -31,8 +31,11 @@ impl Course {
     /// What there is to see.
     pub fn view(&self) -> View {
         let inner = self.inner.upgrade();
-        let sent = inner.as_ref().map_or(0, |inner| self.sent(inner));
+        // Nothing is added up that is not shown.
+        let computing = self.state().progress.is_some();
+        let sent = inner.as_ref().filter(|_| computing).map_or(0, |inner| self.sent(inner));
         let state = self.state();
+        let few = state.seal.as_ref().is_some_and(|seal| seal.missing(&self.draft.draft) > 0);
         let names = inner.iter().flat_map(|inner| &inner.config.committee.members);
         let members = names.zip(&state.told).map(|(card, told)| MemberView {
             name: card.name.clone(),
@@ -45,7 +48,7 @@ impl Course {
         let inputs = state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len());
         let phase = phase(
             (&state.told, state.conclusion.as_ref(), state.attempt.is_some()),
-            inner.as_ref().map_or(0, |inner| inner.number),
+            (inner.as_ref().map_or(0, |inner| inner.number), few),
         );
         let progress = state.progress.clone().filter(|_| phase == Phase::Computing);
         let progress = progress.map(|progress| Progress { sent, ..progress });
@@ -63,13 +66,15 @@ impl Course {
 }
 
 /// How far a computation is at the member of number `own`: from what all have said, what came out,
-/// and whether an attempt is under way.
+/// whether an attempt is under way, and whether there are too `few` in the seal.
 pub(crate) fn phase(
     (told, conclusion, under_way): (&[Told], Option<&Conclusion>, bool),
-    own: usize,
+    (own, few): (usize, bool),
 ) -> Phase {
     if told.iter().any(|told| told.cancelled().is_some()) {
-        let opened = |told: &Told| told.cancelled().map_or(told.result().is_some(), |(_, by)| by);
+        // Whoever signs that there are too few opens nothing.
+        let signed = |told: &Told| told.result().is_some() && !few;
+        let opened = |told: &Told| told.cancelled().map_or(signed(told), |(_, by)| by);
         let opened = told.iter().enumerate().filter(|(_, told)| opened(told));
         return Phase::Cancelled { opened: opened.map(|(member, _)| member).collect() };
     }

@@ -38,6 +38,10 @@ const SLICE: u32 = 8;
 /// The mark in the computation's journal that is made before anything is opened of what is shown.
 /// Whoever keeps the journal and has put something else there keeps it from being opened.
 pub const OPENING: &str = "opening";
+/// The mark that names the one attempt in which what has noise is opened.
+pub const NOISE: &str = "noise";
+/// The mark that names the lists that take part.
+pub const ACCEPTED: &str = "accepted";
 
 /// What is computed.
 pub struct Task<'a> {
@@ -280,7 +284,7 @@ fn opens(journal: &dyn Journal) -> Result<(), Stop> {
 fn once(task: &Task<'_>, journal: &dyn Journal) -> Result<(), Stop> {
     let mut transcript = Transcript::new("ostrakon/v1/graph/attempt with noise");
     transcript.number(task.number);
-    bind(journal, "noise".to_owned(), &transcript.finish())
+    bind(journal, NOISE.to_owned(), &transcript.finish())
 }
 
 /// G6 for whatever counts.
@@ -398,7 +402,7 @@ fn accept<P: VertexProgram>(
     journal: &dyn Journal,
 ) -> Result<Vec<usize>, Failed> {
     let accepted: Vec<usize> = linked.accepted().collect();
-    bind(journal, "accepted".to_owned(), &digest(&accepted))?;
+    bind(journal, ACCEPTED.to_owned(), &digest(&accepted))?;
     let count = u32::try_from(accepted.len()).unwrap_or(u32::MAX);
     let missing = task.minimum.saturating_sub(count);
     if missing > 0 {
