@@ -36,10 +36,13 @@ pub enum Incomplete {
     /// A member's holdings are not a list that an honest one would sign.
     #[error("member {0} lists inputs that nobody has signed")]
     Unfounded(usize),
-    /// The bodies of these are lacking, each listed by the member of this number.
+    /// The bodies of these are lacking, each listed by the members of these numbers.
     #[error("{} inputs are still on their way", .0.len())]
-    Lacking(Vec<(usize, Entry)>),
+    Lacking(Vec<(Vec<usize>, Entry)>),
 }
+
+/// Who lists an input, and its entry.
+type Listed = (Vec<usize>, Entry);
 
 impl Seal {
     /// The seal of what all members hold, by member. `sound` says what the job finds of a body
@@ -53,7 +56,7 @@ impl Seal {
         holdings: &[&[Entry]],
         sound: impl Fn(&Entry) -> Option<bool>,
     ) -> Result<Self, Incomplete> {
-        let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, (usize, Entry)>> = BTreeMap::new();
+        let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, Listed>> = BTreeMap::new();
         let mut verified: BTreeSet<&Entry> = BTreeSet::new();
         for (member, entries) in holdings.iter().enumerate() {
             let founded =
@@ -64,16 +67,17 @@ impl Seal {
             verified.extend(entries.iter());
             for entry in *entries {
                 let of_key = by_key.entry(entry.contributor).or_default();
-                let first = of_key.entry(entry.body).or_insert((member, *entry));
+                let listed = of_key.entry(entry.body).or_insert((Vec::new(), *entry));
+                listed.0.push(member);
                 // One body may bear several valid signatures; all members take the least.
-                first.1 = first.1.min(*entry);
+                listed.1 = listed.1.min(*entry);
             }
         }
         let (mut inputs, mut conflicts, mut unsound) = (Vec::new(), Vec::new(), Vec::new());
         let mut lacking = Vec::new();
         for bodies in by_key.values() {
             let mut bodies = bodies.values();
-            let Some((member, one)) = bodies.next() else { continue };
+            let Some((members, one)) = bodies.next() else { continue };
             if let Some((_, other)) = bodies.next() {
                 conflicts.push(Conflict { one: *one, other: *other });
                 continue;
@@ -81,7 +85,7 @@ impl Seal {
             match sound(one) {
                 Some(true) => inputs.push(*one),
                 Some(false) => unsound.push(*one),
-                None => lacking.push((*member, *one)),
+                None => lacking.push((members.clone(), *one)),
             }
         }
         if lacking.is_empty() {
@@ -165,7 +169,9 @@ mod tests {
         assert_eq!(seal(&[three]), Err(Incomplete::Unfounded(0)), "more than evidence");
         let lists: [&[Entry]; 2] = [&[], &[good]];
         let lacking = Seal::of(&draft().id(), &draft(), &lists, |_| None);
-        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(1, good)])));
+        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(vec![1], good)])));
+        let both = Seal::of(&draft().id(), &draft(), &[&[good], &[], &[good]], |_| None);
+        assert_eq!(both, Err(Incomplete::Lacking(vec![(vec![0, 2], good)])), "whoever lists it");
         let unsound = Seal::of(&draft().id(), &draft(), &lists, |_| Some(false)).unwrap();
         assert_eq!((unsound.inputs.len(), unsound.unsound), (0, vec![good]));
     }

@@ -180,27 +180,37 @@ impl Course {
         }
     }
 
+    /// An input that others list: from the disk if it was fetched before a restart, else from
+    /// whichever of them shows it.
+    async fn found(&self, inner: &Inner, (listing, entry): &(Vec<usize>, Entry)) -> Option<Input> {
+        let (contributor, body) = entry.input();
+        if let Ok(Some(input)) = inner.config.store.input(&self.id, &contributor, &body).await {
+            return Some(input);
+        }
+        let (peers, limit) = (&inner.config.peers, self.input_bytes());
+        for member in listing.iter().filter(|member| **member != inner.number) {
+            let shown = peers.input(*member, &self.id, (contributor, body), limit).await;
+            let input = shown.ok().and_then(|bytes| Input::decode(&bytes)).filter(|input| {
+                input.entry.input() == (contributor, body)
+                    && input.entry.verifies(&self.id, &self.draft.draft)
+            });
+            if input.is_some() {
+                return input;
+            }
+        }
+        None
+    }
+
     /// Asks those who list inputs that are not here for them.
-    async fn fetch(&self, inner: &Arc<Inner>, lacking: Vec<(usize, Entry)>) -> Result<(), Trouble> {
-        let limit = self.input_bytes();
+    async fn fetch(
+        &self,
+        inner: &Arc<Inner>,
+        lacking: Vec<(Vec<usize>, Entry)>,
+    ) -> Result<(), Trouble> {
         let mut got = 0;
         for part in lacking.chunks(FETCHED) {
-            let asked = part.iter().map(async |(member, entry)| {
-                let (contributor, body) = entry.input();
-                // What was fetched before a restart is on disk.
-                let store = &inner.config.store;
-                if let Ok(Some(input)) = store.input(&self.id, &contributor, &body).await {
-                    return Some(input);
-                }
-                let peers = &inner.config.peers;
-                let bytes =
-                    peers.input(*member, &self.id, (contributor, body), limit).await.ok()?;
-                Input::decode(&bytes).filter(|input| input.entry.input() == (contributor, body))
-            });
+            let asked = part.iter().map(|listed| self.found(inner, listed));
             for input in join_all(asked).await.into_iter().flatten() {
-                if !input.entry.verifies(&self.id, &self.draft.draft) {
-                    continue;
-                }
                 let sound = self.job.check(self.about(inner), &input).is_ok()
                     && input.body.len() <= self.body_bytes;
                 inner.config.store.keep(&self.id, &input, false).await?;

@@ -82,6 +82,8 @@ pub struct Directory {
     planted: Arc<Mutex<Vec<Input>>>,
     /// How often a member was asked for an input.
     fetched: Arc<AtomicUsize>,
+    /// A member that shows no inputs, whatever it lists.
+    hiding: Arc<OnceLock<usize>>,
     /// Whether members pass on what the creator has cancelled.
     passing: Arc<AtomicBool>,
 }
@@ -131,6 +133,7 @@ impl Peers for Seen {
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
         self.directory.fetched.fetch_add(1, Ordering::SeqCst);
+        let hides = self.directory.hiding.get() == Some(&member);
         let service = self.service(member);
         let planted = self.directory.planted.lock().unwrap();
         let planted = planted.iter().find(|input| input.entry.input() == (contributor, body));
@@ -138,6 +141,7 @@ impl Peers for Seen {
         async move {
             match planted {
                 Some(planted) => Ok(planted),
+                None if hides => Err(unreached("it shows none")),
                 None => service?.input(computation, &contributor, &body).await.map_err(unreached),
             }
         }
@@ -226,6 +230,20 @@ impl World {
         self.directory.planted.lock().unwrap().push(input);
     }
 
+    /// Has a member show no inputs.
+    pub fn hide(&self, member: usize) {
+        assert!(self.directory.hiding.set(member).is_ok());
+    }
+
+    /// How many rows a table in a member's database has.
+    pub async fn rows(&self, member: usize, table: &str) -> i64 {
+        let url = format!("sqlite://{}", self.home.path().join(format!("{member}.db")).display());
+        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let row = sqlx::query(count).fetch_one(&mut database).await.unwrap();
+        sqlx::Row::get(&row, 0)
+    }
+
     /// How often a member has asked another one for an input.
     pub fn fetched(&self) -> usize {
         self.directory.fetched.load(Ordering::SeqCst)
@@ -272,6 +290,7 @@ impl World {
                 lie: Arc::default(),
                 planted: Arc::default(),
                 fetched: Arc::default(),
+                hiding: Arc::default(),
                 passing: Arc::new(AtomicBool::new(true)),
             },
             meshes: Vec::new(),
