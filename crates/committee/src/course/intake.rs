@@ -200,6 +200,8 @@ impl Course {
         if !due {
             return Ok(());
         }
+        // Who has begun to take a piece, or an announcement, comes before the close or after it.
+        let _uploading = self.uploading.lock().await;
         let _turn = self.intake.lock().await;
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
         self.say(inner, Said::Holdings(entries)).await?;
