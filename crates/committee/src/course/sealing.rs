@@ -64,10 +64,15 @@ impl Course {
                 Err(error) => tracing::debug!(%error, member, "a member does not answer"),
             }
         }
+        // Who contradicts itself does not keep from this member what others say.
+        let mut contradiction = Ok(());
         for (member, statement) in news {
-            self.take(inner, member, statement).await?;
+            match self.take(inner, member, statement).await {
+                Err(stop @ Trouble::Stop(_)) => contradiction = contradiction.and(Err(stop)),
+                taken => taken?,
+            }
         }
-        Ok(())
+        contradiction
     }
 
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
@@ -110,7 +115,12 @@ impl Course {
             Err(one) => {
                 let evidence = Equivocation { member, one: *one, other: statement };
                 inner.config.store.convict(&evidence).await?;
-                self.state().equivocations.push(evidence);
+                {
+                    let mut state = self.state();
+                    if state.equivocations.iter().all(|known| known.member != member) {
+                        state.equivocations.push(evidence);
+                    }
+                }
                 let name = &inner.config.committee.members[member].name;
                 Err(Trouble::Stop(format!(
                     "{name} has signed two statements that contradict each other"
