@@ -102,13 +102,24 @@ impl Seal {
         transcript.finish()
     }
 
-    /// Whether every entry in it is signed by a contributor of the draft, once.
+    /// Whether every entry in it is signed by a contributor of the draft, each contributor stands
+    /// at one place, in order, and each conflict is one: two inputs of one key.
     #[must_use]
     pub fn is_founded(&self, computation: &ComputationId, draft: &Draft) -> bool {
+        let ascend = |keys: &[VerifyingKey]| keys.windows(2).all(|pair| pair[0] < pair[1]);
+        let keys = |entries: &[Entry]| entries.iter().map(|e| e.contributor).collect::<Vec<_>>();
+        let twice = self.conflicts.iter().map(|conflict| conflict.one.contributor).collect();
+        let parts = [keys(&self.inputs), keys(&self.unsound), twice];
+        let once = parts.iter().flatten().collect::<BTreeSet<_>>().len()
+            == parts.iter().map(Vec::len).sum::<usize>();
+        let contradicts = |Conflict { one, other }: &Conflict| {
+            one.contributor == other.contributor && one.body != other.body
+        };
         let conflicts = self.conflicts.iter().flat_map(|c| [&c.one, &c.other]);
         let mut all = self.inputs.iter().chain(&self.unsound).chain(conflicts);
-        let ascend = self.inputs.windows(2).all(|pair| pair[0].contributor < pair[1].contributor);
-        ascend && all.all(|entry| entry.verifies(computation, draft))
+        once && parts.iter().all(|part| ascend(part))
+            && self.conflicts.iter().all(contradicts)
+            && all.all(|entry| entry.verifies(computation, draft))
     }
 
     /// How many more inputs the draft's minimum needs.
@@ -154,6 +165,30 @@ mod tests {
         assert_eq!(sealed.inputs, [good]);
         assert_eq!(sealed.conflicts.len(), 1);
         assert_eq!(seal(&[vec![one, other, good]]).unwrap(), sealed, "both at one member");
+    }
+
+    /// Attack: members put honest people's inputs out, or count one twice, and show it as founded.
+    #[test]
+    fn a_seal_shows_of_each_conflict_that_it_is_one_and_of_each_key_one_place() {
+        let (id, draft) = (draft().id(), draft());
+        let founded = |inputs: &[Entry], conflicts: &[(Entry, Entry)], unsound: &[Entry]| {
+            let conflicts =
+                conflicts.iter().map(|(one, other)| Conflict { one: *one, other: *other });
+            let (inputs, unsound) = (inputs.to_vec(), unsound.to_vec());
+            Seal { inputs, conflicts: conflicts.collect(), unsound }.is_founded(&id, &draft)
+        };
+        let mut all = (1..5).map(|seed| (entry(seed, b"x"), entry(seed, b"y"))).collect::<Vec<_>>();
+        all.sort();
+        let [one, other, third, fourth] = all[..] else { panic!("four people") };
+        assert!(founded(&[one.0], &[other, third], &[fourth.0]));
+        assert!(!founded(&[one.0], &[(other.0, third.0)], &[]), "of two people");
+        assert!(!founded(&[one.0], &[(other.0, other.0)], &[]), "of one input");
+        assert!(!founded(&[one.0], &[third, other], &[]), "out of order");
+        assert!(!founded(&[one.0], &[other, other], &[]), "twice");
+        assert!(!founded(&[one.0, other.0], &[other], &[]), "in and out");
+        assert!(!founded(&[one.0], &[], &[one.0]), "sound and unsound");
+        assert!(!founded(&[one.0], &[other], &[other.1]), "out twice");
+        assert!(!founded(&[], &[], &[other.0, one.0]), "unsound ones out of order");
     }
 
     #[test]
