@@ -21,7 +21,8 @@ pub struct Options {
     /// With a file: how many operators are drawn.
     #[arg(long, value_name = "COUNT", default_value_t = 26)]
     members: usize,
-    /// With a file: the part of all weight that may be corrupt.
+    /// With a file: the part of all weight that may be corrupt. One corrupt operator makes all the
+    /// weight of its family count.
     #[arg(long, value_name = "PART", default_value_t = 0.25)]
     corrupt: f64,
     /// With a file: how many contributions to the beacon may be withheld.
@@ -61,19 +62,19 @@ pub fn run(path: &Path, options: &Options, json: bool) -> Result<()> {
             table.draw(&Beacon(beacon.0), &strength).with_context(|| name.to_string())?
         }
     };
-    show(&table, &drawn, beacon.map(|_| strength.log2()), json)
+    show(&table, &drawn, beacon.map(|_| strength), json)
 }
 
-fn show(table: &Table, drawn: &[&Operator], bound: Option<f64>, json: bool) -> Result<()> {
+fn show(table: &Table, drawn: &[&Operator], asked: Option<Strength>, json: bool) -> Result<()> {
     let (operators, families) = (table.operators().len(), table.families());
     let digest = table.digest().to_hex();
     if json {
         let members = drawn.iter().map(|operator| operator.id.as_str()).collect();
-        let table = digest;
-        return output::json(&Proposed { table, operators, families, bound_log2: bound, members });
+        let (table, bound_log2) = (digest, asked.map(|strength| strength.log2()));
+        return output::json(&Proposed { table, operators, families, bound_log2, members });
     }
     output::line(&format!("table {digest}: {operators} operators, {families} families"))?;
-    let Some(bound) = bound else {
+    let Some(strength) = asked else {
         eprintln!(
             "All who rely on the committee compare this digest first. Then give --beacon, which \
              nobody knew before."
@@ -85,7 +86,11 @@ fn show(table: &Table, drawn: &[&Operator], bound: Option<f64>, json: bool) -> R
         let id = if id == name { String::new() } else { format!(" ({id})") };
         output::line(&format!("{name}{id}, weight {weight}"))?;
     }
-    output::line(&format!("the probability that none of them is honest is at most 2^{bound:.1}"))?;
+    let (bound, corrupt) = (strength.log2(), strength.corrupt);
+    output::line(&format!(
+        "the probability that none of them is honest is at most 2^{bound:.1}, if families in which \
+         anybody is corrupt have at most {corrupt} of all weight"
+    ))?;
     eprintln!("They found it: each runs `ostrakon committee init`, one of them `committee found`.");
     Ok(())
 }
