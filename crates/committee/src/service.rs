@@ -20,7 +20,7 @@ use crate::course::{Course, Turns, Uploaded};
 use crate::job::{Job, Jobs, Price};
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
-use crate::view::View;
+use crate::view::{Phase, View};
 
 /// How many of the shortest pauses pass between two looks at what is over.
 const BETWEEN_SWEEPS: u32 = 50;
@@ -362,6 +362,11 @@ impl Service {
     /// All computations.
     pub fn views(&self) -> Vec<View> {
         self.courses().iter().map(|course| course.view()).collect()
+    }
+
+    /// What is counted of all computations.
+    pub(crate) fn figures(&self) -> Vec<(Phase, u64, u32, usize)> {
+        self.courses().iter().map(|course| course.figures()).collect()
     }
 
     /// Its memory.
