@@ -21,10 +21,11 @@ use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{Channel, Party, PartyId, Roster, SessionId};
 use ostrakon_stats::ExchangeKey;
 use ostrakon_testkit::free_ports;
-use sqlx::Connection;
+use sqlx::{Connection, Row};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::deaths::{Witness, Witnessed};
 use crate::garbling::{Garble, Garbling};
 use crate::plain::Plain;
 
@@ -171,6 +172,8 @@ pub struct World {
     budget: Option<u64>,
     /// A member that garbles its messages.
     garbling: Option<(usize, Garble)>,
+    /// What all engines have said.
+    pub witness: Arc<Witness>,
 }
 
 impl World {
@@ -280,6 +283,7 @@ impl World {
             nonce: AtomicUsize::new(0),
             budget,
             garbling,
+            witness: Arc::default(),
             committee,
         };
         if let Some(lie) = lie {
@@ -315,7 +319,8 @@ impl World {
     }
 
     fn channel(&self, member: usize) -> Arc<dyn Channel> {
-        let channel = self.meshes[member].channel();
+        let (channel, witness) = (self.meshes[member].channel(), Arc::clone(&self.witness));
+        let channel = Arc::new(Witnessed { channel, witness });
         match &self.garbling {
             Some((liar, garble)) if *liar == member => {
                 let key = SigningKey::from_seed(&member_key(member));
@@ -353,19 +358,37 @@ impl World {
 
     /// Stops a member and starts it again with what it has on disk; its links are made anew.
     pub async fn restart(&mut self, member: usize) {
-        self.restart_after(member, "SELECT 1").await;
+        self.restart_after(member, "").await;
     }
 
-    /// The same, after a statement was carried out on its database: as if it had been killed before
-    /// something was written.
-    pub async fn restart_after(&mut self, member: usize, statement: &'static str) {
+    async fn disk(&self, member: usize) -> sqlx::SqliteConnection {
+        let url = format!("sqlite://{}", self.home.path().join(format!("{member}.db")).display());
+        sqlx::SqliteConnection::connect(&url).await.unwrap()
+    }
+
+    /// Carries statements out on a member's database.
+    pub async fn on_disk(&self, member: usize, statements: &str) {
+        let mut database = self.disk(member).await;
+        let statements = sqlx::AssertSqlSafe(statements.to_owned());
+        sqlx::raw_sql(statements).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    }
+
+    /// Whether what a statement selects of a member's database is true.
+    pub async fn ask_disk(&self, member: usize, statement: &str) -> bool {
+        let mut database = self.disk(member).await;
+        let statement = sqlx::AssertSqlSafe(statement.to_owned());
+        let row = sqlx::query(statement).fetch_one(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        row.get::<i64, _>(0) > 0
+    }
+
+    /// Stops a member and starts it again, after statements were carried out on its database: as if
+    /// it had been killed before something was written.
+    pub async fn restart_after(&mut self, member: usize, statements: &str) {
         self.directory.services.lock().unwrap()[member] = None;
         self.members[member].stop().await;
-        let path = self.home.path().join(format!("{member}.db"));
-        let url = format!("sqlite://{}", path.display());
-        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query(statement).execute(&mut database).await.unwrap();
-        database.close().await.unwrap();
+        self.on_disk(member, statements).await;
         let address = self.meshes[member].address();
         self.meshes[member].shutdown().await;
         let listener = loop {

@@ -1,8 +1,11 @@
 //! A committee of processes, asked as people ask it, while members are killed.
 
 mod asked;
+mod deaths;
 mod election;
 mod graph;
+#[path = "../../../../committee/tests/committee/moments.rs"]
+mod moments;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,8 +24,14 @@ struct Members {
 
 impl Members {
     fn start(directory: &Path, base_port: u16) -> Self {
+        Self::start_of(3, directory, base_port)
+    }
+
+    /// A committee of so many members.
+    fn start_of(members: usize, directory: &Path, base_port: u16) -> Self {
         let (directory, port) = (directory.to_str().unwrap(), base_port.to_string());
-        let fewest = ["--fewest-reports", "3"];
+        let members = members.to_string();
+        let fewest = ["--fewest-reports", "3", "--members", &members];
         let arguments = ["committee", "up", "--data-dir", directory, "--base-port", &port];
         let arguments = [&arguments[..], &fewest].concat();
         let mut child =
@@ -227,7 +236,7 @@ fn a_committee_of_several_operators_is_founded_from_their_cards() {
     let base = free_base_port();
     let mut cards = Vec::new();
     for member in 0..2u16 {
-        let (http, mesh) = (base + member, base + 2 + member);
+        let (http, mesh) = (base + member, base + 100 + member);
         let (url, address) = (format!("http://127.0.0.1:{http}"), format!("127.0.0.1:{mesh}"));
         let card = ostrakon(&["committee", "init", "--home", &path(&format!("home-{member}"))])
             .args(["--name", &format!("operator {member}"), "--url", &url, "--address", &address])
