@@ -3,7 +3,7 @@
 mod close;
 mod create;
 mod elect;
-mod key;
+pub mod key;
 mod report;
 mod result;
 pub mod terms;

@@ -1,17 +1,19 @@
 //! Which operators form a committee, drawn by weight (`docs/spec/election.md`).
 //!
-//! * **Parties**: whoever proposes a committee; operators in a table of weights; whoever checks the
-//!   proposal. Nothing is sent: all of this is a function of a table and a beacon.
+//! * **Parties**: operators in a table of weights; electors, who agree on the table and make the
+//!   beacon; whoever checks who was drawn. Nothing is sent here: documents go by hand.
 //! * **Adversary**: operators with a fraction f of all weight; it withholds up to b reveals of the
 //!   beacon.
 //! * **Guarantee**: a committee has no honest member with probability at most
 //!   m·(2^b·f^c + 2^-λ) over m elections; weaker ones are refused.
 
+mod agreement;
 mod bound;
 mod table;
 
 use ostrakon_crypto::{Digest, Secret, Transcript};
 
+pub use agreement::{Agreement, ELECTORS, NoElection, Plan, Record, Reveal, Vouch};
 pub use bound::{Strength, TooWeak};
 pub use table::{BadTable, Line, Operator, Table};
 
