@@ -159,6 +159,10 @@ fn run(command: Command) -> anyhow::Result<()> {
             tracing::error!(panic, "a defect of this program");
         }));
     }
+    if let Command::Committee(committee::Command::Serve(_)) = &command {
+        // Threads take it over from the one that starts them.
+        committee::give_way();
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {
         Command::Init(options) => init::run(*options),
