@@ -146,8 +146,11 @@ fn program(program: &Program) -> String {
         Program::Pagerank { damping, hops } => {
             format!("PageRank, damping 0.{damping:03}, after {hops} steps,")
         }
-        Program::Distances { from, hops } => {
-            format!("distances from {} given ones, up to {hops} hops,", from.len())
+        Program::Distances { from, hops, processors } => {
+            let how = processors.map_or(String::new(), |processors| {
+                format!(" by scatter and gather with {processors} processors,")
+            });
+            format!("distances from {} given ones, up to {hops} hops,{how}", from.len())
         }
         Program::Shortest { from, within, longest } => format!(
             "how long the shortest ways from {} given ones are, up to {within}, of edges up to \

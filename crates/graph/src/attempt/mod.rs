@@ -19,6 +19,7 @@ use ostrakon_party::{Instance, Party};
 
 use crate::asked::{Contribution, Program, Shown, Terms, Values};
 use crate::components::Components;
+use crate::graphsc::Minima;
 use crate::job::Job;
 use crate::output::{Computed, Reader};
 use crate::owner::Maps;
@@ -134,6 +135,9 @@ fn spec_of(
 /// The descriptor of an attempt at these terms.
 pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
     let described = match &terms.program {
+        Program::Distances { from, processors: Some(processors), .. } => {
+            minima(from, *processors).describe()
+        }
         Program::Distances { from, .. }
         | Program::Reach { from, .. }
         | Program::Shortest { from, .. } => Reach { sources: from.clone() }.describe(),
@@ -143,6 +147,10 @@ pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u6
         Program::Pagerank { damping, .. } => PageRank { damping: *damping }.describe(),
     };
     spec_of(computation, terms, lists, number, described)
+}
+
+fn minima(from: &[u32], processors: u32) -> Minima {
+    Minima { sources: from.to_vec(), processors }
 }
 
 fn components(terms: &Terms, within: u32) -> Components {
@@ -179,6 +187,12 @@ pub async fn compute(
 ) -> Result<Computation, Failed> {
     let at = At { party, key, journal, randomness: &randomness };
     match &task.terms.program {
+        Program::Distances { from, processors: Some(processors), .. } => {
+            let (excluded, linked) = linked(at, &task, minima(from, *processors)).await?;
+            let computed = linked.minima(party, at.query(), &Volatile::default()).await?;
+            opens(journal)?;
+            Ok(Computation { excluded, values: show_minima(&task, computed).await? })
+        }
         Program::Distances { from, .. } | Program::Shortest { from, .. } => {
             let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
             Ok(Computation { excluded, values: show_distances(&task, from, computed).await? })
@@ -230,6 +244,14 @@ async fn show_distances(
     Ok(match reader(task) {
         Some(reader) => Values::Closed(Box::new(computed.first_reached_to(reader, &marks).await?)),
         None => Values::of_distances(task.terms, from, &computed.first_reached(&marks).await?),
+    })
+}
+
+/// G6 for distances by scatter and gather.
+async fn show_minima(task: &Task<'_>, mut computed: Computed<Minima>) -> Result<Values, Stop> {
+    Ok(match reader(task) {
+        Some(reader) => Values::Closed(Box::new(computed.values_to(reader).await?)),
+        None => Values::of_minima(task.terms, &computed.values().await?),
     })
 }
 

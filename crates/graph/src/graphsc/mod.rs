@@ -34,6 +34,20 @@ use scan::Affine;
 
 pub(crate) use scan::Blocks;
 
+/// A batch of products has fewer rounds than these.
+pub(crate) const MAX_ROUNDS: u32 = ROUNDS;
+
+/// Rounds of a scan of so many rows.
+pub(crate) fn minima_rounds(rows: usize, processors: u32) -> u32 {
+    Blocks::new(rows, processors.max(1) as usize).rounds()
+}
+
+/// Products of scatter and gather in a hop over so many rows, for distances up to `most`.
+pub(crate) fn minima_products(rows: usize, processors: u32, most: u32) -> usize {
+    let lanes = most as usize + 2;
+    rows + lanes * Blocks::new(rows, processors.max(1) as usize).products()
+}
+
 /// Says of a row that it is a vertex.
 const VERTEX: u32 = 63;
 

@@ -41,7 +41,7 @@ pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms
 }
 
 pub fn distances(from: u32, hops: u32) -> Program {
-    Program::Distances { from: vec![from], hops }
+    Program::Distances { from: vec![from], hops, processors: None }
 }
 
 pub fn contribute(terms: &Terms, owner: usize, edges: &[Edge]) -> Input {

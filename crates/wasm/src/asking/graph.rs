@@ -91,7 +91,7 @@ impl Asking {
         };
         let program = match &self.program {
             Wanted::Distances { from, hops } => {
-                Program::Distances { from: all(from)?, hops: *hops }
+                Program::Distances { from: all(from)?, hops: *hops, processors: None }
             }
             Wanted::Reach { from, hops } => Program::Reach { from: all(from)?, hops: *hops },
             Wanted::Shortest { from, within, longest } => {
@@ -444,7 +444,7 @@ mod tests {
             edges: 4,
             undirected: false,
             weighted: false,
-            program: Program::Distances { from: vec![1], hops: 2 },
+            program: Program::Distances { from: vec![1], hops: 2, processors: None },
             shown: Shown::Vertices,
             noise: None,
             reader: None,
