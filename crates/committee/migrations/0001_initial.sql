@@ -3,6 +3,8 @@
 CREATE TABLE computations (
     id BLOB PRIMARY KEY NOT NULL,
     draft BLOB NOT NULL,
+    -- The computation whose sealed inputs are used again, if it is an earlier one's (C14).
+    earlier BLOB,
     -- The creator's order to close, if it came.
     close_order BLOB,
     -- How often the computation was begun (C8).

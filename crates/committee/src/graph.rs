@@ -13,8 +13,11 @@ use ostrakon_graph::watch::Watch;
 use ostrakon_party::{Instance, PartyId, wire};
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Price, Run};
+use crate::job::{About, Ended, Job, Keeping, Price, Run};
 use crate::marks::Marks;
+
+/// Seconds.
+const DAY: u64 = 24 * 60 * 60;
 
 /// The job of computation on graphs, at a member with this key for seeds.
 pub struct Graphs {
@@ -39,6 +42,8 @@ impl Job for Graphs {
         let valid = match &draft.contributors {
             Contributors::Anyone => terms.validate_for_anyone(draft.minimum),
             Contributors::Keys(keys) => terms.validate(keys.len()),
+            // Of how many is judged when the earlier computation is found.
+            Contributors::Earlier(_) => terms.validate(draft.minimum as usize),
         };
         valid.map_err(sentence)
     }
@@ -56,6 +61,17 @@ impl Job for Graphs {
         Contribution::read(&input.body, &terms).map(drop).map_err(sentence)
     }
 
+    fn keeps(&self, draft: &Draft) -> Option<Keeping> {
+        let keep = asked::terms(draft).ok()?.keep?;
+        Some(Keeping { questions: keep.questions, seconds: u64::from(keep.days) * DAY })
+    }
+
+    fn again(&self, earlier: &Draft, draft: &Draft, inputs: usize) -> Result<(), String> {
+        let (earlier, terms) = (asked::terms(earlier), asked::terms(draft));
+        let (earlier, terms) = (earlier.map_err(sentence)?, terms.map_err(sentence)?);
+        terms.validate_again(&earlier, inputs).map_err(sentence)
+    }
+
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
             let Run { about, party, number, inputs, marks, randomness, progress } = run;
@@ -66,6 +82,7 @@ impl Job for Graphs {
             let contributions = inputs.into_iter().map(read).collect::<Result<Vec<_>, _>>();
             let task = Task {
                 computation: about.computation,
+                made_for: about.draft.earlier().unwrap_or(about.computation),
                 terms: &terms,
                 minimum: about.draft.minimum,
                 number,
@@ -76,7 +93,8 @@ impl Job for Graphs {
                     progress(stage, done, of);
                 }),
             };
-            let journal = Kept(marks);
+            let first = about.draft.earlier().map(|earlier| marks.of(earlier));
+            let journal = Kept { lists: first.unwrap_or_else(|| marks.clone()), marks };
             let computed = attempt::compute(&party, &self.key, task, &journal, randomness).await;
             let computed = computed.map_err(|failed| ended(about.committee, &failed))?;
             let accepted = owners.len() - computed.excluded.len();
@@ -172,15 +190,26 @@ fn accused(evidence: &Evidence) -> Accused {
 }
 
 /// The computation's marks as the engine writes them.
-struct Kept(Marks);
+struct Kept {
+    marks: Marks,
+    /// Where it is marked which lists are computed on: with the computation that they were made
+    /// for, so that all on the same contributions take the same ones.
+    lists: Marks,
+}
+
+impl Kept {
+    fn of(&self, name: &str) -> &Marks {
+        if name == attempt::ACCEPTED { &self.lists } else { &self.marks }
+    }
+}
 
 impl Journal for Kept {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        let before = self.0.keep(&[(name.into(), value.to_vec())])?;
+        let before = self.of(name).keep(&[(name.into(), value.to_vec())])?;
         Ok(before.into_iter().next().flatten().unwrap_or_else(|| value.to_vec()))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
-        self.0.read(name.as_bytes())
+        self.of(name).read(name.as_bytes())
     }
 }

@@ -1,7 +1,7 @@
 //! A member: what people and other members ask of it.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use crate::course::{Announced, Course, Turns, Uploaded};
 use crate::job::{Jobs, Price};
 use crate::peers::Peers;
-use crate::store::{Store, StoreError};
+use crate::store::{Again, Store, StoreError};
 use crate::view::View;
 
 /// Computations that a member keeps at a time, whatever their state.
@@ -137,10 +137,8 @@ impl Service {
         for computation in remembered {
             inner.follow(Course::remembered(&inner, computation));
         }
-        if let Some(keep) = inner.config.keep {
-            let sweeping = sweep(Arc::downgrade(&inner), keep);
-            inner.tasks.lock().expect("no panic while held").spawn(sweeping);
-        }
+        let sweeping = sweep(Arc::downgrade(&inner));
+        inner.tasks.lock().expect("no panic while held").spawn(sweeping);
         Ok(Self(inner))
     }
 
@@ -220,9 +218,35 @@ impl Service {
             return Err(Refused::Unsound("the date of closing is past".into()));
         }
         self.has_room(creator)?;
-        inner.config.store.add(&draft).await?;
-        inner.follow(Course::new(inner, draft));
+        let entries = match draft.draft.earlier() {
+            Some(earlier) => self.begin_again(earlier, &draft).await?,
+            None => {
+                inner.config.store.add(&draft).await?;
+                Vec::new()
+            }
+        };
+        inner.follow(Course::new(inner, draft, entries));
         Ok(id)
+    }
+
+    /// Takes a draft about inputs that were sealed before (C14), and returns these.
+    async fn begin_again(
+        &self,
+        earlier: &ComputationId,
+        draft: &SignedDraft,
+    ) -> Result<Vec<ostrakon_computation::Entry>, Refused> {
+        let inner = &self.0;
+        let course = inner.course(earlier).ok_or(Refused::NotFound(
+            "this server knows no such first question, or has deleted it since it was over",
+        ))?;
+        let (seal, most) = course.again(inner, &draft.draft).await?;
+        let begun = inner.config.store.add_again(draft, (earlier, &seal), most).await?;
+        let why = match begun {
+            Again::Begun => return Ok(seal.inputs),
+            Again::UsedUp => "as many questions were asked as those who contributed were told",
+            Again::Erased => "what was handed in is erased",
+        };
+        Err(Refused::Conflict(why.into()))
     }
 
     /// Whether one more question of this creator is taken.
@@ -406,13 +430,24 @@ impl Service {
     }
 }
 
-/// Deletes what has been over, or closed without an end, for as long as `keep`, but for archives.
-async fn sweep(inner: Weak<Inner>, keep: Duration) {
+/// Erases what was kept for questions that do not come, and deletes what has been over, or closed
+/// without an end, for as long as the operator keeps it, but for archives.
+async fn sweep(inner: Weak<Inner>) {
     while let Some(inner) = inner.upgrade() {
         let now = (inner.config.clock)();
         let courses = Service(Arc::clone(&inner)).courses();
-        let due = |over: u64| over.saturating_add(keep.as_secs()) <= now;
-        for course in courses.iter().filter(|course| course.over().is_some_and(due)) {
+        for course in &courses {
+            if let Err(error) = course.erase_if_due(&inner).await {
+                tracing::error!(%error, "what was kept for further questions cannot be erased");
+            }
+        }
+        let keep = inner.config.keep.map(|keep| keep.as_secs());
+        let due = |over: u64| keep.is_some_and(|keep| over.saturating_add(keep) <= now);
+        // One whose inputs are being computed on again is needed.
+        let open = courses.iter().filter(|course| course.is_open());
+        let needed: BTreeSet<_> = open.filter_map(|course| course.earlier().copied()).collect();
+        let over = courses.iter().filter(|course| course.over().is_some_and(due));
+        for course in over.filter(|course| !needed.contains(&course.id)) {
             course.bury();
             match inner.config.store.bury(&course.id, course.archive().as_ref()).await {
                 Ok(()) => {

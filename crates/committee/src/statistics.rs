@@ -91,6 +91,9 @@ impl Job for Statistics {
             // Each member takes its part of what all together can compute on.
             Contributors::Anyone => draft.minimum as usize > most / committee.members.len(),
             Contributors::Keys(keys) => keys.len() > most,
+            Contributors::Earlier(_) => {
+                return Err("reports are computed on once: ask everybody anew".into());
+            }
         };
         if too_many {
             return Err("this is too much to compute of so many: ask for less, or of fewer".into());

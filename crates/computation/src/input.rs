@@ -52,11 +52,18 @@ impl Entry {
         (self.contributor, self.body)
     }
 
-    /// Whether its contributor has signed it, and is one of this draft.
+    /// Whether its contributor has signed it, and is one of this draft; or has signed it for the
+    /// earlier computation whose inputs this draft uses.
     #[must_use]
     pub fn verifies(&self, computation: &ComputationId, draft: &Draft) -> bool {
-        let digest = Self::digest(computation, &self.body);
-        draft.admits(&self.contributor) && self.contributor.verifies(&digest, &self.signature.0)
+        let signed = |computation| {
+            let digest = Self::digest(computation, &self.body);
+            self.contributor.verifies(&digest, &self.signature.0)
+        };
+        match draft.earlier() {
+            Some(earlier) => signed(earlier),
+            None => draft.admits(&self.contributor) && signed(computation),
+        }
     }
 }
 

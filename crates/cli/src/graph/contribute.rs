@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{Contributors, Draft, Input, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_graph::asked::{self, Program, Shown, Terms};
+use ostrakon_graph::asked::{self, Keep, Program, Shown, Terms};
 use ostrakon_graph::edges::{Names, Reading};
 use ostrakon_graph::owner::Edge;
 use serde::Serialize;
@@ -115,18 +115,32 @@ fn consider(draft: &Draft, terms: &Terms, yes: bool) -> Result<()> {
     let who = match &draft.contributors {
         Contributors::Anyone => "anyone who has the link".to_owned(),
         Contributors::Keys(keys) => format!("{} invited people", keys.len()),
+        Contributors::Earlier(_) => "nobody anew".to_owned(),
     };
     let (vertices, minimum) = (terms.vertices, draft.minimum);
     let what = format!(
         "of at least {minimum} contributors, {}: {} of {vertices} vertices; shown: {}\n{who} may \
-         contribute",
+         contribute; {}",
         exactly(terms),
         program(&terms.program),
-        shown(terms)
+        shown(terms),
+        kept(terms.keep)
     );
     // Counts say of nobody's vertex which value is its.
     let own = (terms.shown != Shown::Counts).then_some("of your edges alone");
     survey::consider(&survey::Proposal { title: &draft.title, what: &what, minimum, own }, yes)
+}
+
+/// What becomes of contributions afterwards.
+fn kept(keep: Option<Keep>) -> String {
+    match keep {
+        None => "what is contributed is erased when the result is there".to_owned(),
+        Some(Keep { questions, days }) => format!(
+            "the servers keep what is contributed, and who asks may ask up to {questions} more \
+             questions about it within {days} days, whatever can be asked of such edges; then it \
+             is erased"
+        ),
+    }
 }
 
 /// How exact it is.

@@ -191,6 +191,8 @@ impl Course {
             let state = self.state();
             let date = self.draft.draft.closes;
             let past = date.is_some_and(|closes| closes <= (inner.config.clock)());
+            // On what was sealed before nothing is waited for.
+            let past = past || self.draft.draft.earlier().is_some();
             state.told[inner.number].holdings.is_none() && (state.order.is_some() || past)
         };
         if !due {

@@ -1,5 +1,6 @@
 //! A computation on its way, at one member (C4 to C10).
 
+mod again;
 mod attempts;
 mod cancelling;
 mod intake;
@@ -87,6 +88,8 @@ struct State {
     buried: bool,
     /// What was handed in is erased, since it was cancelled.
     erased: bool,
+    /// What was handed in is erased, since it is of no more use.
+    used_up: bool,
     /// The attempt of the generation that was said last has come to nothing: another is due.
     another: bool,
 }
@@ -128,8 +131,11 @@ impl From<StoreError> for Trouble {
 }
 
 impl Course {
-    pub fn new(inner: &Arc<Inner>, draft: SignedDraft) -> Arc<Self> {
+    /// A course that begins; of one on an earlier computation's inputs with these.
+    pub fn new(inner: &Arc<Inner>, draft: SignedDraft, entries: Vec<Entry>) -> Arc<Self> {
         let state = State {
+            sound: entries.iter().map(|entry| (entry.input(), true)).collect(),
+            entries: entries.into_iter().collect(),
             told: vec![Told::default(); inner.config.committee.members.len()],
             ..State::default()
         };
@@ -153,7 +159,7 @@ impl Course {
         // than can be computed on.
         let most_inputs = match draft.draft.contributors {
             Contributors::Anyone => most / inner.config.committee.members.len(),
-            Contributors::Keys(_) => most,
+            Contributors::Keys(_) | Contributors::Earlier(_) => most,
         };
         Arc::new(Self {
             id: draft.draft.id(),
@@ -328,7 +334,7 @@ impl Course {
             self.state().withdrawn = true;
             self.retire(inner);
             inner.config.store.erase_attempts(&self.id).await?;
-            inner.config.store.erase_inputs(&self.id).await?;
+            self.erase_inputs(inner).await?;
         }
         Ok(())
     }
@@ -354,9 +360,9 @@ impl Course {
         }
         self.note_over(inner).await?;
         inner.config.store.erase_attempts(&self.id).await?;
-        if self.is_over() {
+        if self.is_over() && self.keeps(inner).await?.is_none() {
             // Nobody needs them any more, and whoever gets all keys one day could read them.
-            inner.config.store.erase_inputs(&self.id).await?;
+            self.erase_inputs(inner).await?;
         }
         Ok(())
     }
@@ -364,6 +370,11 @@ impl Course {
     /// From when on it counts how long it is kept, in seconds since 1970.
     pub fn over(&self) -> Option<u64> {
         self.state().over
+    }
+
+    /// The computation whose sealed inputs are used again, if it is an earlier one's.
+    pub fn earlier(&self) -> Option<&ComputationId> {
+        self.draft.draft.earlier()
     }
 
     /// Who asks.

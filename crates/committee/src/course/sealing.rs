@@ -38,7 +38,7 @@ impl Course {
         let peers = &inner.config.peers;
         let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
         let limit = statement_bytes(match &self.draft.draft.contributors {
-            Contributors::Anyone => CONTRIBUTORS,
+            Contributors::Anyone | Contributors::Earlier(_) => CONTRIBUTORS,
             Contributors::Keys(keys) => keys.len(),
         });
         let asked =
@@ -133,6 +133,13 @@ impl Course {
         if let Some(member) = told.iter().position(long) {
             let name = &inner.config.committee.members[member].name;
             return Err(Trouble::Stop(format!("{name} lists more inputs than can be computed on")));
+        }
+        let other = |told: &Told| told.held().is_some_and(|held| !self.lists_the_same(held));
+        if let Some(member) = told.iter().position(other) {
+            let name = &inner.config.committee.members[member].name;
+            return Err(Trouble::Stop(format!(
+                "{name} lists other inputs than those of the first question"
+            )));
         }
         // Thousands of signatures are checked apart from what answers people.
         let course = Arc::clone(self);

@@ -15,8 +15,8 @@ pub fn terms(shown: Shown) -> Terms {
     // Fewer are not counted.
     let vertices = if shown == Shown::Counts { 14 } else { 5 };
     let (naming, undirected, weighted) = (Naming::Numbers, false, false);
-    let (noise, reader) = (None, None);
-    Terms { vertices, naming, edges: 4, undirected, weighted, program, shown, noise, reader }
+    let (noise, reader, keep) = (None, None, None);
+    Terms { vertices, naming, edges: 4, undirected, weighted, program, shown, noise, reader, keep }
 }
 
 pub fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {

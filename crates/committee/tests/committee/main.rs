@@ -1,5 +1,6 @@
 //! Whole committees in one process: their course and its end, members that lie, statistics.
 
+mod again;
 mod cancelling;
 mod deaths;
 mod garbling;

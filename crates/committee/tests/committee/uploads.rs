@@ -11,7 +11,7 @@ use crate::world::{World, key, now, pass};
 fn terms() -> Terms {
     let (program, shown) = (Program::InDegrees, Shown::Vertices);
     let (naming, undirected, weighted) = (Naming::Numbers, false, false);
-    let (noise, reader) = (None, None);
+    let (noise, reader, keep) = (None, None, None);
     Terms {
         vertices: 500,
         naming,
@@ -22,6 +22,7 @@ fn terms() -> Terms {
         shown,
         noise,
         reader,
+        keep,
     }
 }
 

@@ -57,6 +57,10 @@ const MOST_CLOSED: usize = 1 << 21;
 const MOST_SOURCES: usize = 1000;
 /// The largest number that the field of Katz centrality tells from all others.
 const MOST_KATZ: u128 = P61 as u128 - 1;
+/// Most further questions about the same contributions, and longest time that these are kept: what
+/// who contributes can survey.
+const MOST_QUESTIONS: u32 = 20;
+const MOST_DAYS: u32 = 30;
 /// With fewer vertices than these besides the sources, counts of distances could be as good as the
 /// distances: who chooses the sources knows which vertices are left.
 const FEWEST_COUNTED: u32 = 10;
@@ -107,6 +111,19 @@ pub struct Terms {
     pub noise: Option<Noise>,
     /// Who alone can read what is shown; none for everybody with the link.
     pub reader: Option<ReaderKey>,
+    /// How long contributions are kept for more questions; none if they are erased when all have
+    /// signed the result.
+    pub keep: Option<Keep>,
+}
+
+/// How long sealed contributions are kept, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// So many more questions of who asked, about the same contributions: anything that can be
+    /// asked of graphs with lists like these.
+    pub questions: u32,
+    /// That begin within so many days.
+    pub days: u32,
 }
 
 /// Why something cannot be asked.
@@ -192,6 +209,12 @@ pub enum BadTerms {
         EPSILON.start(), EPSILON.end()
     )]
     Noise,
+    /// The keeping.
+    #[error(
+        "contributions are kept for 1 to {MOST_QUESTIONS} more questions and 1 to {MOST_DAYS} days, \
+         and a further question keeps nothing itself"
+    )]
+    Keep,
     /// The threshold.
     #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
     Threshold,
@@ -201,6 +224,12 @@ pub enum BadTerms {
          fewer vertices or hops"
     )]
     Closed(usize),
+    /// Lists of another form.
+    #[error(
+        "a further question is about lists like those of the first one: the same vertices and names, \
+         edges of one contributor, direction, weights and lengths"
+    )]
+    OtherLists,
     /// All together.
     #[error(
         "this is too much to compute of {0} owners: ask for fewer hops, vertices or edges, or of \
@@ -279,6 +308,10 @@ impl Terms {
             let fits = (1..=MOST_PROCESSORS).contains(&processors);
             ensure(fits && self.shown == Shown::Vertices, BadTerms::Processors)?;
         }
+        if let Some(Keep { questions, days }) = self.keep {
+            let fits = (1..=MOST_QUESTIONS).contains(&questions) && (1..=MOST_DAYS).contains(&days);
+            ensure(fits, BadTerms::Keep)?;
+        }
         self.validate_noise()?;
         if let Shown::AtLeast(threshold) = self.shown {
             let degrees = self.program.counts_edges();
@@ -330,6 +363,22 @@ impl Terms {
     /// result is exact. Noise hides an edge, and a contributor may have as many as the cap.
     pub fn epsilon(&self) -> Option<u64> {
         self.noise.map(|noise| u64::from(noise.epsilon) * u64::from(self.edges))
+    }
+
+    /// Whether this can be asked about so many lists that were made for an earlier question.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn validate_again(&self, earlier: &Self, lists: usize) -> Result<(), BadTerms> {
+        let ensure = |holds: bool, bad: BadTerms| if holds { Ok(()) } else { Err(bad) };
+        let rows = |terms: &Self| {
+            let delays = terms.program.delays();
+            (terms.vertices, terms.edges, terms.undirected, terms.weighted, delays)
+        };
+        let same = rows(self) == rows(earlier) && self.naming == earlier.naming;
+        ensure(same, BadTerms::OtherLists)?;
+        ensure(self.keep.is_none(), BadTerms::Keep)?;
+        self.validate(lists)
     }
 
     /// Whether this can be asked of whoever wants to contribute: each server takes its part of what

@@ -40,10 +40,16 @@ const SLICE: u32 = 8;
 /// Whoever keeps the journal and has put something else there keeps it from being opened.
 pub const OPENING: &str = "opening";
 
+/// The mark that says which lists are computed on: the same in all attempts at all computations on
+/// the same contributions. Whoever keeps the journal keeps it with the first of these.
+pub const ACCEPTED: &str = "accepted";
+
 /// What is computed.
 pub struct Task<'a> {
     /// Names the computation.
     pub computation: &'a ComputationId,
+    /// For which computation contributions were made: this one, or an earlier one.
+    pub made_for: &'a ComputationId,
     /// What is asked.
     pub terms: &'a Terms,
     /// With fewer lists nothing is opened.
@@ -407,7 +413,7 @@ async fn deal(
 ) -> Result<(crate::ruffle2::seeds::JobSeeds, Vec<bool>), Stop> {
     let keys = dealing::pair_keys(run, randomness).await?;
     let opened = task.contributions.iter().zip(task.owners);
-    let held = opened.map(|(of, owner)| of.open((task.computation, owner), run.me(), key));
+    let held = opened.map(|(of, owner)| of.open((task.made_for, owner), run.me(), key));
     let dealt = dealing::complete(run, &task.contributions, held.collect()).await?;
     let seeds = dealing::seeds(run, &keys, name, &dealt);
     Ok((seeds, dealt.iter().map(Option::is_some).collect()))
@@ -420,7 +426,7 @@ fn accept<P: VertexProgram>(
     journal: &dyn Journal,
 ) -> Result<Vec<usize>, Failed> {
     let accepted: Vec<usize> = linked.accepted().collect();
-    bind(journal, "accepted".to_owned(), &digest(&accepted))?;
+    bind(journal, ACCEPTED.to_owned(), &digest(&accepted))?;
     let count = u32::try_from(accepted.len()).unwrap_or(u32::MAX);
     let missing = task.minimum.saturating_sub(count);
     if missing > 0 {

@@ -6,7 +6,7 @@ use ostrakon_computation::{
     Cancellation, Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
+use ostrakon_graph::asked::{self, Keep, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::edges::{Names, Reading};
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +117,7 @@ impl Asking {
             shown: self.shown,
             noise: self.noise,
             reader: self.for_me.then(|| ReaderKey(asked::reader(creator).public())),
+            keep: None,
         })
     }
 }
@@ -172,6 +173,12 @@ struct Read<'a> {
     from: Vec<String>,
     /// Whether only who asked can read the result.
     for_reader: bool,
+    /// For what contributions are kept; none if for nothing.
+    keep: Option<Keep>,
+    /// Whether it is about what was contributed to an earlier question.
+    earlier: bool,
+    /// How many processors scatter and gather have, if that is how it is computed.
+    processors: Option<u32>,
 }
 
 /// How far a file is read.
@@ -260,6 +267,9 @@ impl AskedGraph {
             bytes: asked::Contribution::bytes(&self.terms),
             from,
             for_reader: self.terms.reader.is_some(),
+            keep: self.terms.keep,
+            earlier: self.draft.earlier().is_some(),
+            processors: program.processors(),
         };
         serde_json::to_string(&read).map_err(sentence)
     }
@@ -448,6 +458,7 @@ mod tests {
             shown: Shown::Vertices,
             noise: None,
             reader: None,
+            keep: Some(Keep { questions: 2, days: 7 }),
         };
         let draft = Draft {
             committee: committee.digest(),

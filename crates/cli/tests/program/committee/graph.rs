@@ -161,3 +161,46 @@ fn a_long_contribution_goes_in_pieces_and_members_killed_between_hops_go_on() {
     let late = person.complaint(&["graph", "cancel", link], 1);
     assert!(late.contains("too late"), "{late}");
 }
+
+#[test]
+fn another_question_is_asked_about_what_is_kept_and_whoever_contributed_was_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let members = Members::start(&directory.path().join("site"), free_base_port());
+    let (home, other) = (directory.path().join("home"), directory.path().join("other"));
+    std::fs::create_dir(&home).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let (person, second) = (Person(&home), Person(&other));
+    let names = directory.path().join("names.txt");
+    std::fs::write(&names, "anna\nben\ncarl\ndora\n").unwrap();
+    let create = ["graph", "create", "--server", &members.origin, "--title", "Who knows whom?"];
+    let wanted = ["--names", text(&names), "--from", "anna", "--hops", "2", "--show", "vertices"];
+    let most = ["--edges", "3", "--invitations", "2", "--keep", "1", "--keep-days", "2", "--json"];
+    let created = person.json(&[&create[..], &wanted, &most].concat());
+    let link = created["link"].as_str().unwrap();
+    for (number, lines) in ["anna,ben\nben,carl\n", "carl,dora\n"].iter().enumerate() {
+        let file = directory.path().join(format!("{number}.csv"));
+        std::fs::write(&file, lines).unwrap();
+        let invitation = created["invitations"][number].as_str().unwrap();
+        let told = second.complaint(&["graph", "contribute", invitation, text(&file)], 1);
+        assert!(told.contains("up to 1 more questions about it within 2 days"), "{told}");
+        second.json(&["graph", "contribute", invitation, text(&file), "--yes", "--json"]);
+    }
+    let again = ["graph", "again", link, "--from", "ben", "--show", "vertices", "--json"];
+    let more = ["--hops", "2", "--processors", "2", "--title", "Whom does Ben know?"];
+    let again = [&again[..], &more].concat();
+    let far = |result: &Value| {
+        ["anna", "ben", "carl", "dora"].map(|name| result["values"][name].as_u64())
+    };
+    let first = person.json(&["graph", "run", link, "--json"]);
+    assert_eq!(far(&first), [Some(0), Some(1), Some(2), None]);
+    let foreign = second.complaint(&again, 1);
+    assert!(foreign.contains("only who asked the first question"), "{foreign}");
+    let asked = person.json(&again);
+    let result = person.json(&["graph", "result", asked["link"].as_str().unwrap(), "--json"]);
+    assert_eq!(
+        (far(&result), &result["title"]),
+        ([None, Some(0), Some(1), Some(2)], &json!(more[5]))
+    );
+    let third = person.complaint(&again, 1);
+    assert!(third.contains("as was said to those who contributed"), "{third}");
+}

@@ -5,8 +5,8 @@ use super::*;
 fn katz(base: u64, hops: u32, edges: u32) -> Terms {
     let program = Program::Katz { base, hops };
     let (naming, shown) = (Naming::Numbers, Shown::Vertices);
-    let (undirected, weighted, noise, reader) = (false, false, None, None);
-    Terms { vertices: 3, naming, edges, undirected, weighted, program, shown, noise, reader }
+    let (undirected, weighted, noise, reader, keep) = (false, false, None, None, None);
+    Terms { vertices: 3, naming, edges, undirected, weighted, program, shown, noise, reader, keep }
 }
 
 /// The highest value after so many hops, by definition, in numbers that do not wrap.
@@ -75,6 +75,32 @@ fn processors_are_asked_for_where_each_distance_is_shown_and_rounds_can_be_count
     assert_eq!(of(40_000, Some(64), vertices).validate(2), Ok(()));
     let (with, without) = (of(1000, Some(8), vertices), of(1000, None, vertices));
     assert!(with.words(2) > without.words(2) && with.most_owners() < without.most_owners());
+}
+
+#[test]
+fn further_questions_are_about_lists_like_the_first_ones() {
+    let keep = |questions, days| Some(Keep { questions, days });
+    let first = Terms { keep: keep(2, 7), ..katz(10, 2, 4) };
+    assert_eq!(first.validate(2), Ok(()));
+    for keep in [keep(0, 1), keep(1, 0), keep(21, 1), keep(1, 31)] {
+        assert_eq!(Terms { keep, ..first.clone() }.validate(2), Err(BadTerms::Keep));
+    }
+    let program = Program::Reach { from: vec![1], hops: 2 };
+    let further = Terms { program, ..katz(10, 2, 4) };
+    assert_eq!(further.validate_again(&first, 2), Ok(()));
+    let again = Terms { keep: keep(1, 1), ..further.clone() };
+    assert_eq!(again.validate_again(&first, 2), Err(BadTerms::Keep));
+    let lengths = Program::Shortest { from: vec![1], within: 2, longest: 2 };
+    for other in [
+        Terms { vertices: 4, ..further.clone() },
+        Terms { edges: 5, ..further.clone() },
+        Terms { undirected: true, ..further.clone() },
+        Terms { weighted: true, ..further.clone() },
+        Terms { program: lengths, ..further.clone() },
+        Terms { naming: Naming::Names(["a", "b", "c"].map(str::to_owned).to_vec()), ..further },
+    ] {
+        assert_eq!(other.validate_again(&first, 2), Err(BadTerms::OtherLists));
+    }
 }
 
 #[test]
