@@ -7,12 +7,13 @@ use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
 use ostrakon_party::{ByParty, Delivery, PartyId, Trust};
 use ostrakon_robust::Committee;
 use ostrakon_robust::client::CARRIED;
-use ostrakon_robust::offline::Shuffle;
+use ostrakon_robust::message::Header;
+use ostrakon_robust::offline::{Shuffle, Subject};
 use ostrakon_robust::rotation;
 use serde::{Deserialize, Serialize};
 
 use crate::row;
-use crate::state::KEPT;
+use crate::state::{BURNT, KEPT};
 
 /// Rows of an epoch at most.
 pub const MAX_ROWS: usize = 1 << 16;
@@ -234,6 +235,14 @@ impl Room {
             .expect("rows are a power of two, and dealers t + 1 members")
     }
 
+    /// What a batch's records and messages are bound to.
+    #[must_use]
+    pub fn subject_of(&self, batch: u64) -> Subject {
+        let committee = Arc::clone(self.committee_of(batch));
+        let keys = self.keys_of(&committee);
+        Subject { session: self.digest, number: batch, keys, committee }
+    }
+
     /// Bytes of a message between servers at most, without what the ledger sends: a dealing of a
     /// batch, a table of an opening, a board, or the agreed state.
     #[must_use]
@@ -244,6 +253,10 @@ impl Room {
         let table = 8 * elements * 3 * stages + 16 * shuffle.entries();
         let proofs = KEPT * (48 + 68 * self.servers());
         let state = self.shape.rows * (48 + 112 * self.servers()) * 4 + proofs;
+        // As many burnt batches as a set may have, and one for each who was convicted.
+        let shown = 64 + Header::BYTES * 3 * self.servers();
+        let burnt = self.servers() * (shown + 64) + shown;
+        let state = state + (BURNT * self.committees.len() + self.servers()) * burnt;
         let board = self.shape.rows * (self.shape.payload + 16);
         table.max(state).max(board) + (1 << 20)
     }

@@ -35,7 +35,13 @@ export const en = {
 
   own: {
     waiting: 'Your message waits for the next round.',
-    stuck: 'Your message waits on this device. A new round needs a server that is away.',
+    stuck: {
+      away: 'Your message waits on this device. A new round needs a server that is away.',
+      convicted:
+        'Your message was not said, and stays on this device. A new round would need a server that was caught lying: this room is at its end.',
+      spoilt:
+        'Your message waits on this device. New rounds are spoilt before they begin, and nobody can prove by whom.',
+    },
     placed: 'Your message is being handed in…',
     handed: 'Your message is handed in. It waits until enough servers show that they have it.',
     in: 'In. Whatever the servers do now, your message comes out with this round.',
@@ -72,16 +78,33 @@ export const en = {
           : 'Too many are away: nothing goes on until some are back. Nothing is lost.'
       }`,
     answers: 'answers',
+    liar: 'caught lying',
+    caught: (name: string, deed: string) =>
+      `${name} was caught lying: it ${deed}. Nothing is prepared with it any more. What was said is safe: no one server can undo it or see who said it.`,
+    deeds: {
+      other_seed: 'did not keep to what it had bound itself to before a round',
+      false_numbers: 'gave another server false numbers when a round was prepared',
+      false_result: 'told another server a false result when a round was prepared',
+      false_complaint: 'stopped the preparation of a round without a cause',
+    },
+    proof:
+      'Anybody can check that: “ostrakon mixer evidence” with this page’s link shows the proof.',
     away: 'silent',
   },
 
   stock: {
-    prepares: (rounds: number) =>
-      `${several(rounds, 'round is', 'rounds are')} prepared, and more are being prepared.`,
-    lasts: (rounds: number) =>
+    left: (rounds: number) =>
       rounds === 0
-        ? 'No further round is prepared, and none can be while servers are away. Then the room waits; nothing is lost.'
-        : `${several(rounds, 'further round is', 'further rounds are')} prepared. No more can be prepared while servers are away, and open pages use them up, also when nobody says anything. After that the room waits; nothing is lost.`,
+        ? 'No further round is prepared.'
+        : `${several(rounds, 'further round is', 'further rounds are')} prepared.`,
+    then: {
+      no: 'More are being prepared.',
+      away: 'No more can be prepared while servers are away, and open pages use them up, also when nobody says anything. After that the room waits; nothing is lost.',
+      convicted:
+        'No more can be prepared: that would need a server that was caught lying. After that this room is at its end. Its operators can found a new one without that server.',
+      spoilt:
+        'Somebody spoils again and again what is prepared, and nobody can prove who. The operators have to find out. Until then the room waits; nothing is lost.',
+    },
   },
 
   board: {
