@@ -456,4 +456,14 @@ pub(super) const ROOMS: &[Tested] = &[
             to: "found.is_empty() && tag(room, epoch, rest)[..] != *found",
         }],
     },
+    Tested {
+        name: "a row is sealed that a corrupt server alone may hold",
+        package: "ostrakon-asynchromix",
+        test: "liars_fall_silent_after_in",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/state/epoch.rs",
+            from: "believed)?;",
+            to: "1)?;",
+        }],
+    },
 ];
