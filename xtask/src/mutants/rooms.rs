@@ -417,26 +417,6 @@ pub(super) const ROOMS: &[Tested] = &[
         }],
     },
     Tested {
-        name: "one server's word convicts",
-        package: "ostrakon-asynchromix",
-        test: "lying_servers_show_nothing",
-        edits: &[Edit {
-            file: "crates/asynchromix/src/visitor.rs",
-            from: "says.count() >= self.room.trust().believed()",
-            to: "says.count() > 0",
-        }],
-    },
-    Tested {
-        name: "one server's word says that all is spoilt",
-        package: "ostrakon-asynchromix",
-        test: "lying_servers_show_nothing",
-        edits: &[Edit {
-            file: "crates/asynchromix/src/visitor.rs",
-            from: "self.agreed(|standing| standing.spoilt) >= SPOILT",
-            to: "self.standings().any(|(_, standing)| standing.spoilt >= SPOILT)",
-        }],
-    },
-    Tested {
         name: "nobody says that a room has ended",
         package: "ostrakon-asynchromix",
         test: "a_liar_in_preparation_is_convicted",
