@@ -8,6 +8,7 @@ mod decisions;
 mod evidence;
 mod hosts;
 mod messages;
+mod mixing;
 mod onepass;
 mod requests;
 
@@ -42,7 +43,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 43] = [
+pub const DECODERS: [Decoder; 54] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -174,6 +175,41 @@ pub const DECODERS: [Decoder; 43] = [
     Decoder { name: "messages_call", valid: &[messages::valid_call], read: messages::read_call },
     Decoder { name: "messages_said", valid: &[messages::valid_said], read: messages::read_said },
     Decoder { name: "messages_rows", valid: &[messages::valid_rows], read: messages::read_rows },
+    Decoder {
+        name: "mix_description",
+        valid: &[mixing::valid_description],
+        read: mixing::read_description,
+    },
+    Decoder {
+        name: "mix_message",
+        valid: &[mixing::valid_run, mixing::valid_again, mixing::valid_later, mixing::valid_entry],
+        read: mixing::read_message,
+    },
+    Decoder { name: "mix_ask", valid: &[mixing::valid_ask], read: mixing::read_ask },
+    Decoder { name: "mix_answer", valid: &[mixing::valid_answer], read: mixing::read_answer },
+    Decoder {
+        name: "mix_record",
+        valid: &[mixing::valid_complaint, mixing::valid_reveal],
+        read: mixing::read_record,
+    },
+    Decoder {
+        name: "mix_word",
+        valid: &[mixing::valid_show, mixing::valid_assign, mixing::valid_declare],
+        read: mixing::read_word,
+    },
+    Decoder { name: "mix_evidence", valid: &[mixing::valid_evidence], read: mixing::read_evidence },
+    Decoder { name: "mix_evidence_file", valid: &[mixing::valid_file], read: mixing::read_file },
+    Decoder { name: "mix_run", valid: &[mixing::valid_signed], read: mixing::read_signed },
+    Decoder {
+        name: "ledger_message",
+        valid: &[mixing::valid_status, mixing::valid_hello],
+        read: mixing::read_ledger,
+    },
+    Decoder {
+        name: "key_message",
+        valid: &[mixing::valid_commitment],
+        read: mixing::read_key_message,
+    },
 ];
 
 /// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input

@@ -15,6 +15,8 @@ test('a question is asked, answered on phones, closed, and its result proved', a
   const { page } = creator;
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
   await page.getByRole('alert').getByText('Write what you ask').waitFor();
+  // Decisions are made elsewhere.
+  assert.equal(await page.getByRole('link', { name: 'Decide', exact: true }).count(), 0);
   await page.getByLabel('What do you ask?').fill('How many minutes do you travel to work?');
   await page.getByLabel('Largest number').fill('120');
   await page.getByLabel('The sum and the mean').check();
@@ -101,6 +103,34 @@ test('a question is taken back, and who answers later is told', async ({ browser
     assert.deepEqual(visitor.complaints, []);
     await visitor.leave();
   }
+});
+
+test('what one server says of the end keeps nobody from answering', async ({
+  browser,
+  committee,
+}) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask`);
+  const link = await ask(creator, async () => {
+    await creator.page.getByLabel('What do you ask?').fill('How long is your way, in minutes?');
+    await creator.page.getByLabel('Largest number').fill('120');
+  });
+  const phases = [{ is: 'sealing' }, { is: 'cancelled', opened: [1] }, { is: 'done' }];
+  for (const phase of phases) {
+    const reporter = await Visitor.arrive(browser, PHONE);
+    await reporter.page.route(`${committee}/api/v1/computations/*`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), phase } });
+    });
+    await reporter.open(link);
+    await reporter.page.getByLabel('Your number').fill('20');
+    await reporter.page.getByRole('button', { name: 'Send' }).click();
+    await reporter.page.getByText('Your answer is in').waitFor();
+    assert.equal(await reporter.page.getByText('had begun to open').count(), 0);
+    await reporter.leave();
+  }
+  await creator.page.getByText(`${phases.length} answers`).waitFor();
+  await creator.leave();
 });
 
 /**

@@ -133,6 +133,10 @@ test('two people add each other by link, talk, one goes and comes back', async (
     await visitor.fits();
     await visitor.isAccessible();
   }
+  // What the states mean can be read on a phone, too.
+  await ben.page.getByText('What becomes of a message').click();
+  const meaning = ben.page.locator('dd').first();
+  assert.ok(await meaning.evaluate((one) => one.clientWidth > innerWidth / 3), 'it is squeezed');
   await ann.picture('messages-talk-desktop');
   await ben.picture('messages-talk-phone-dark');
 

@@ -41,6 +41,7 @@ pub const LAYERS: &[&[&str]] = &[
         "ostrakon-stats",
     ],
     &["ostrakon-messaging", "ostrakon-protocol"],
+    &["ostrakon-client"],
     &["ostrakon-committee", "ostrakon-mixer", "ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -54,19 +55,26 @@ pub const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 11] = [
+const WASM_MAY_USE: [&str; 13] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
     "ostrakon-party",
     "ostrakon-asynchromix",
     "ostrakon-broadcast",
+    "ostrakon-client",
     "ostrakon-computation",
     "ostrakon-decide",
     "ostrakon-graph",
     "ostrakon-messaging",
+    "ostrakon-protocol",
     "ostrakon-stats",
 ];
+
+/// A participant's side, and the servers' crates, which use it in tests only.
+const CLIENT: &str = "ostrakon-client";
+const SERVERS: [&str; 4] =
+    ["ostrakon-api", "ostrakon-committee", "ostrakon-mixer", "ostrakon-node"];
 
 /// Crates that compute and nothing else, and what they must not reach, directly or through others.
 const PURE: &[&str] = &[
@@ -89,6 +97,7 @@ const PURE: &[&str] = &[
     "ostrakon-computation",
     "ostrakon-messaging",
     "ostrakon-protocol",
+    "ostrakon-client",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
@@ -195,7 +204,7 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
             if let Some(path) = graph.path(&of.name, impure) {
                 report(
                     path.join(" → "),
-                    "kernels to broadcast and decide, and wasm, know no sockets, no storage and no executor",
+                    "kernels to broadcast and decide, protocol, client and wasm know no sockets, no storage and no executor",
                 );
             }
         }
@@ -209,9 +218,10 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some(
-            "wasm uses kernels, field, crypto, party, broadcast, decide and messaging only",
-        );
+        return Some("wasm uses jobs, what they have in common, and the participant; no engine");
+    }
+    if kind != Kind::Dev && SERVERS.contains(&of) && to == CLIENT {
+        return Some("servers know a participant's device in tests only");
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
@@ -318,8 +328,40 @@ mod tests {
         assert_eq!(
             complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
             ["ostrakon-wasm: dependency on ostrakon-replicated: \
-              wasm uses kernels, field, crypto, party, broadcast, decide and messaging only"]
+              wasm uses jobs, what they have in common, and the participant; no engine"]
         );
+    }
+
+    #[test]
+    fn a_server_that_contains_a_participant_is_found() {
+        for server in ["ostrakon-node", "ostrakon-api"] {
+            assert_eq!(complaints(&[(server, "ostrakon-client", Kind::Dev)]), [""; 0]);
+            assert_eq!(
+                complaints(&[(server, "ostrakon-client", Kind::Normal)]),
+                [format!(
+                    "{server}: dependency on ostrakon-client: servers know a participant's device in tests only"
+                )]
+            );
+        }
+    }
+
+    #[test]
+    fn a_participant_with_a_server_or_a_socket_in_it_is_found() {
+        for of in ["ostrakon-client", "ostrakon-protocol"] {
+            for to in ["ostrakon-node", "ostrakon-api"] {
+                let found = complaints(&[(of, to, Kind::Normal)]);
+                assert_eq!(
+                    found,
+                    [format!("{of}: dependency on {to}: dependencies point to lower layers only")]
+                );
+            }
+            for impure in ["ostrakon-store", "ostrakon-net", "tokio"] {
+                let found =
+                    complaints(&[(of, "helper", Kind::Normal), ("helper", impure, Kind::Normal)]);
+                assert_eq!(found.len(), 1, "{of} {impure}: {found:?}");
+                assert!(found[0].contains(&format!("{of} → helper → {impure}")), "{found:?}");
+            }
+        }
     }
 
     #[test]

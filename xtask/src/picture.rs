@@ -20,7 +20,7 @@ const MARGIN: usize = 20;
 const TITLE: usize = 54;
 
 /// What each crate is, in a few words, and the colour of its kind.
-const CRATES: [(&str, &str, &str); 28] = [
+const CRATES: [(&str, &str, &str); 29] = [
     ("kernels", "base", "bulk operations"),
     ("field", "base", "arithmetic"),
     ("crypto", "base", "hashes, keys, seals"),
@@ -42,6 +42,7 @@ const CRATES: [(&str, &str, &str); 28] = [
     ("graph", "job", "graphs"),
     ("messaging", "job", "two people talk"),
     ("protocol", "base", "requests and answers"),
+    ("client", "job", "a room's participant"),
     ("node", "server", "three servers' rooms"),
     ("mixer", "server", "n servers' rooms"),
     ("committee", "server", "computations"),

@@ -17,11 +17,11 @@ pub fn up(rest: &[String]) -> Result<()> {
     shell::progress("building the servers");
     shell::run(&mut shell::cargo(&["build", "--release", "--package", "ostrakon"]))?;
     shell::progress(
-        "starting; Ctrl-C stops everything, and the next start continues with ostrakon-data/",
+        "starting; Ctrl-C stops everything, and the next start continues with the same data",
     );
     // Taking over this process lets Ctrl-C reach the servers' supervisor and nobody else.
     let failure = shell::program(shell::root().join("target/release/ostrakon"))
-        .args(["up", "--data-dir", "ostrakon-data", "--web", "web/dist"])
+        .args(["up", "--web", "web/dist"])
         .args(rest)
         .exec();
     Err(failure).context("target/release/ostrakon cannot be started")

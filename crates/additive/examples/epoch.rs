@@ -160,6 +160,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (slots, registry, marks) = (slots.clone(), &registries[i], &memories[i]);
         async move {
             let batch = batch.map_err(|error| error.to_string())?;
+            let registry = std::future::ready(Ok(registry));
             let mixed = mix(&party, batch, spec, slots, registry, marks, randomness).await;
             Ok::<_, String>(mixed.map_err(|error| error.to_string())?.open().await.table.len())
         }

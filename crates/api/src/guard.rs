@@ -41,7 +41,8 @@ const WRONG_TOKENS: f64 = 1.0;
 /// Counts what clients do.
 pub(crate) struct Guard {
     limits: Limits,
-    service: Service,
+    /// Whose rooms have limits of their own, where there are rooms.
+    rooms: Option<Service>,
     /// Makes numbers of addresses that mean nothing outside this process.
     origins: RandomState,
     requests: Rates<Client>,
@@ -70,11 +71,20 @@ fn too_many(detail: &str) -> Response {
 }
 
 impl Guard {
+    /// Of a server with rooms.
     pub fn new(service: Service) -> Arc<Self> {
-        let limits = service.config().limits;
+        Self::with(service.config().limits, Some(service))
+    }
+
+    /// Of a server that has none.
+    pub fn without_rooms(limits: Limits) -> Arc<Self> {
+        Self::with(limits, None)
+    }
+
+    fn with(limits: Limits, rooms: Option<Service>) -> Arc<Self> {
         Arc::new(Self {
             limits,
-            service,
+            rooms,
             origins: RandomState::new(),
             requests: Rates::new(),
             deciding: Rates::new(),
@@ -105,7 +115,8 @@ impl Guard {
             return Err("too many keys, records and words from this address; wait a moment");
         }
         let Some(room) = taken_part_in(request) else { return Ok(()) };
-        let Some((capacity, seconds)) = self.service.room_size(&room) else { return Ok(()) };
+        let size = self.rooms.as_ref().and_then(|service| service.room_size(&room));
+        let Some((capacity, seconds)) = size else { return Ok(()) };
         let rate = f64::from(self.limits.requests_per_slot) * f64::from(capacity)
             / f64::from(seconds.max(1));
         let rate = rate.max(LEAST_RATE);

@@ -96,17 +96,8 @@ impl IntoResponse for Problem {
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
-        let status = match error {
-            ServiceError::NotFound(_) => StatusCode::NOT_FOUND,
-            ServiceError::Conflict(_) => StatusCode::CONFLICT,
-            ServiceError::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            ServiceError::Forbidden(_) => StatusCode::FORBIDDEN,
-            ServiceError::Elsewhere(_) => StatusCode::MISDIRECTED_REQUEST,
-            ServiceError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            ServiceError::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
-            ServiceError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            ServiceError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        };
+        let status = StatusCode::from_u16(error.status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self::new(status, error.to_string())
     }
 }

@@ -24,6 +24,8 @@ pub enum Key {
     Begun(u64),
     /// Own shares of a batch.
     Stock(u64),
+    /// What this server shows of a burnt batch, until that is ordered.
+    Shown(u64),
     /// On what a batch is spent.
     Spent(Digest),
     /// A participant's masked row.

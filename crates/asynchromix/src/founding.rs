@@ -214,12 +214,8 @@ impl Founder {
                 }
             }
             Some(Outcome::Failed(failure)) => {
-                use ostrakon_agreement::dkg::Failure;
-                let (Failure::BadOpening(party)
-                | Failure::BadShare(party)
-                | Failure::FalseComplaint(party)
-                | Failure::TwoWords(party)) = failure;
-                effects.told.push(Told::Fault(party, "spoilt an attempt at the coin's key"));
+                let what = "spoilt an attempt at the coin's key";
+                effects.told.push(Told::Fault(failure.culprit(), what));
                 self.reach(attempt + 1, effects);
             }
             _ => {}

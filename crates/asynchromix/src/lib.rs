@@ -22,6 +22,7 @@ pub mod board;
 mod delivery;
 pub mod description;
 pub mod disk;
+pub mod evidence;
 pub mod founding;
 pub mod message;
 pub mod participant;

@@ -7,17 +7,21 @@ use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
 use ostrakon_party::{ByParty, Delivery, PartyId, Trust};
 use ostrakon_robust::Committee;
 use ostrakon_robust::client::CARRIED;
-use ostrakon_robust::offline::Shuffle;
+use ostrakon_robust::message::Header;
+use ostrakon_robust::offline::{Shuffle, Subject};
 use ostrakon_robust::rotation;
 use serde::{Deserialize, Serialize};
 
 use crate::row;
-use crate::state::KEPT;
 
 /// Rows of an epoch at most.
 pub const MAX_ROWS: usize = 1 << 16;
 /// Bytes of a message at most.
 pub const MAX_PAYLOAD: usize = 1 << 12;
+/// The newest entries whose signatures are in the state, and that servers hold for others.
+pub const KEPT: usize = 256;
+/// Burnt batches of one set at most that wait to be judged: as many as it may have under way.
+pub const BURNT: usize = 2;
 /// The longest digit of a Clos network that is taken whole: a permutation of so many rows is one
 /// stage.
 const WHOLE: usize = 64;
@@ -234,6 +238,14 @@ impl Room {
             .expect("rows are a power of two, and dealers t + 1 members")
     }
 
+    /// What a batch's records and messages are bound to.
+    #[must_use]
+    pub fn subject_of(&self, batch: u64) -> Subject {
+        let committee = Arc::clone(self.committee_of(batch));
+        let keys = self.keys_of(&committee);
+        Subject { session: self.digest, number: batch, keys, committee }
+    }
+
     /// Bytes of a message between servers at most, without what the ledger sends: a dealing of a
     /// batch, a table of an opening, a board, or the agreed state.
     #[must_use]
@@ -244,6 +256,10 @@ impl Room {
         let table = 8 * elements * 3 * stages + 16 * shuffle.entries();
         let proofs = KEPT * (48 + 68 * self.servers());
         let state = self.shape.rows * (48 + 112 * self.servers()) * 4 + proofs;
+        // As many burnt batches as a set may have, and one for each who was convicted.
+        let shown = 64 + Header::BYTES * 3 * self.servers();
+        let burnt = self.servers() * (shown + 64) + shown;
+        let state = state + (BURNT * self.committees.len() + self.servers()) * burnt;
         let board = self.shape.rows * (self.shape.payload + 16);
         table.max(state).max(board) + (1 << 20)
     }

@@ -4,6 +4,7 @@ use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::board::{SignedEntry, at_most};
+use crate::evidence::Deed;
 use crate::message::{MAX_REQUEST, ToClient, ToServer};
 use crate::room::Room;
 
@@ -52,8 +53,10 @@ pub struct Standing {
     pub ready: u32,
     /// Other servers with which it is connected.
     pub reached: Vec<PartyId>,
-    /// Servers that were convicted, with which nothing is prepared any more.
-    pub convicted: Vec<PartyId>,
+    /// Servers that were convicted, with which nothing is prepared any more, and of what.
+    pub convicted: Vec<(PartyId, Deed)>,
+    /// Batches that were spoilt one after another, and nobody was convicted of it.
+    pub spoilt: u32,
 }
 
 /// A server's answer.

@@ -5,17 +5,17 @@
 //! server, and gives it the answers. What [`Visitor::kept`] returns is made durable before the next
 //! visit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ostrakon_crypto::Secret;
 use ostrakon_party::{PartyId, wire};
 
 use crate::board::SignedEntry;
+use crate::evidence::Deed;
 use crate::message::ToServer;
 use crate::participant::{Kept, News, NotTaken, Participant};
-use crate::room::Room;
-use crate::state::KEPT;
+use crate::room::{KEPT, Room};
 use crate::visit::{Answer, Ask, Collecting, Standing};
 
 /// Ticks without an answer after which a server is shown as silent.
@@ -35,6 +35,21 @@ struct Seen {
     floor: u64,
 }
 
+/// Batches that were spoilt one after another from which on people are told.
+pub const SPOILT: u32 = 3;
+
+/// Why no more rounds can be prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// For good: servers that every set needs were convicted of lying.
+    Convicted,
+    /// Until they are back: servers that every set needs are away.
+    Away,
+    /// Until its operator mends it: somebody spoils every batch, and nobody can say who.
+    Spoilt,
+}
+
 /// How the room stands: what t + 1 servers say, of whom one is honest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Here {
@@ -46,8 +61,10 @@ pub struct Here {
     pub mixing: u32,
     /// Epochs that can still be opened if nothing more is prepared.
     pub ready: u32,
-    /// Whether more can be prepared: no server of some set is missing or convicted.
-    pub prepares: bool,
+    /// What keeps more from being prepared; then the room ends, or waits, after those.
+    pub ended: Option<End>,
+    /// Servers that were convicted of lying, and what they did. Everybody can check it.
+    pub convicted: Vec<(PartyId, Deed)>,
     /// Servers that do not answer, or do not take part.
     pub silent: Vec<PartyId>,
 }
@@ -203,7 +220,19 @@ impl Visitor {
     #[must_use]
     pub fn is_caught_up(&self) -> bool {
         let entries = self.agreed(|standing| standing.entries);
-        self.standings().count() > self.room.trust().corrupt() && self.wanted(0) == entries
+        self.is_believed() && self.wanted(0) == entries
+    }
+
+    /// Whether t + 1 servers that take part have said how the room stands.
+    #[must_use]
+    pub fn is_believed(&self) -> bool {
+        self.standings().count() >= self.room.trust().believed()
+    }
+
+    /// Whether every server has answered.
+    #[must_use]
+    pub fn has_heard_all(&self) -> bool {
+        self.servers.iter().all(|seen| seen.standing.is_some())
     }
 
     fn keep(&mut self, signed: SignedEntry) {
@@ -270,23 +299,42 @@ impl Visitor {
             collecting,
             mixing: self.agreed(|standing| standing.mixing),
             ready: self.agreed(|standing| standing.ready),
-            prepares: self.prepares(&silent),
+            ended: self.ended(&silent),
+            convicted: self.convicted(),
             silent,
         }
     }
 
-    /// Whether some set is whole, as far as t + 1 servers or this device know.
-    fn prepares(&self, silent: &[PartyId]) -> bool {
+    /// Who was convicted, as t + 1 servers say, and of what.
+    fn convicted(&self) -> Vec<(PartyId, Deed)> {
+        let said = self.standings().flat_map(|(_, standing)| standing.convicted.iter().copied());
+        let said: BTreeSet<(PartyId, Deed)> = said.collect();
+        let many = |of: &(PartyId, Deed)| {
+            let says = self.standings().filter(|(_, standing)| standing.convicted.contains(of));
+            says.count() >= self.room.trust().believed()
+        };
+        said.into_iter().filter(many).collect()
+    }
+
+    /// Why no set can prepare anything, as far as t + 1 servers or this device know.
+    fn ended(&self, silent: &[PartyId]) -> Option<End> {
         let believed = self.room.trust().believed();
-        let many = |party: &PartyId, say: &dyn Fn(&Standing) -> bool| {
+        let convicted = self.convicted();
+        let corrupt = |party: &PartyId| convicted.iter().any(|(of, _)| of == party);
+        let away = |party: &PartyId| {
             let others = self.standings().filter(|(from, _)| from != party);
-            others.filter(|(_, standing)| say(standing)).count() >= believed
+            let missed = others.filter(|(_, standing)| !standing.reached.contains(party));
+            silent.contains(party) || missed.count() >= believed
         };
-        let out = |party: &PartyId| {
-            silent.contains(party)
-                || many(party, &|standing| !standing.reached.contains(party))
-                || many(party, &|standing| standing.convicted.contains(party))
+        let stopped = |out: &dyn Fn(&PartyId) -> bool| {
+            self.room.committees().iter().all(|set| set.members().iter().any(out))
         };
-        self.room.committees().iter().any(|set| !set.members().iter().any(out))
+        if stopped(&corrupt) {
+            Some(End::Convicted)
+        } else if stopped(&|party| corrupt(party) || away(party)) {
+            Some(End::Away)
+        } else {
+            (self.agreed(|standing| standing.spoilt) >= SPOILT).then_some(End::Spoilt)
+        }
     }
 }

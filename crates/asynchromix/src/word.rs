@@ -1,8 +1,10 @@
 //! What servers say in the ledger (spec V2).
 
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
-use ostrakon_party::{PartyId, wire};
+use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
+
+use crate::evidence::Shown;
 
 /// Assignments in one record at most: as many as the ledger takes in one.
 pub const MAX_ASSIGNED: usize = 120;
@@ -36,8 +38,12 @@ pub struct Assignment {
 /// A record of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Word {
-    /// About a batch's preparation ([`ostrakon_robust::offline::Record`]).
+    /// About a batch's preparation ([`ostrakon_robust::offline::Record`]): a commitment, or that
+    /// the own part is right.
     Batch(u64, Vec<u8>),
+    /// What the author shows of a batch that does not come out: a complaint, or what it has of the
+    /// batch once it is burnt.
+    Show(u64, Shown),
     /// The author has no part in a batch any more: it has restarted since it began it.
     Out(u64),
     /// Participants who ask the author for a place in an epoch.
@@ -50,8 +56,6 @@ pub enum Word {
     Final(u64),
     /// The digest of the board's entry, with the author's signature on it.
     Board(u64, Digest, Signature),
-    /// The author has recomputed a burnt batch, and this server deviated.
-    Convict(PartyId),
 }
 
 impl Word {

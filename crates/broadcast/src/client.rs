@@ -2,10 +2,8 @@
 //! the statements it signs towards servers, the links it follows, and the board it checks. What it
 //! has to say is kept in [`crate::outbox`].
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use ostrakon_crypto::{Digest, Transcript};
 pub use ostrakon_party::Invitation;
@@ -22,51 +20,6 @@ pub const PRESENCE_SECONDS: u64 = 120;
 pub fn presence_digest(room: &RoomId, time: u64, party: PartyId) -> Digest {
     let mut transcript = Transcript::new("ostrakon/v1/broadcast/presence");
     transcript.field(&room.0).number(time).number(u64::from(party.0)).finish()
-}
-
-/// The server to be present at: the one with the fewest participants, of those that answer
-/// (`Some`). `draw` is a random number that decides between equals; `avoid` is a server that gave
-/// no slot, taken only if no other one answers.
-pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -> Option<PartyId> {
-    let answering =
-        || (0u8..).zip(present).filter_map(|(id, count)| Some((PartyId(id), (*count)?)));
-    let wanted: Vec<_> = answering().filter(|(id, _)| Some(*id) != avoid).collect();
-    let choice = if wanted.is_empty() { answering().collect() } else { wanted };
-    let fewest = choice.iter().map(|(_, count)| *count).min()?;
-    let equals: Vec<_> = choice.iter().filter(|(_, count)| *count == fewest).collect();
-    Some(equals[draw as usize % equals.len()].0)
-}
-
-/// After a third of an epoch, and after so long at most, a server gives a slot to who is still
-/// there
-/// although another server has given out fewer.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long that may take to arrive.
-const ARRIVING: Duration = Duration::from_millis(1500);
-
-/// The longest that somebody who is present waits for a slot before looking for another server,
-/// whatever numbers the servers tell, in a room with epochs of so many seconds: an honest server
-/// has
-/// given one by then, and who is kept waiting by one server alone still comes in time.
-pub fn longest_wait(seconds: u32) -> Duration {
-    PATIENCE.min(Duration::from_secs(u64::from(seconds)) / 3) + ARRIVING
-}
-
-/// The servers' numbers without those that have kept a participant waiting in this epoch, unless no
-/// other one answers.
-pub fn without(present: &[Option<u32>], shunned: &BTreeSet<PartyId>) -> Vec<Option<u32>> {
-    let keep =
-        |(party, count): (u8, &Option<u32>)| count.filter(|_| !shunned.contains(&PartyId(party)));
-    let left: Vec<_> = (0..).zip(present).map(keep).collect();
-    if left.iter().all(Option::is_none) { present.to_vec() } else { left }
-}
-
-/// Whether the participants at `home` should make room after an epoch with too few: another server
-/// that answers (`Some`) has at least two fewer. Whoever is told so moves with probability one
-/// half, so that not all go.
-pub fn is_crowded(present: &[Option<u32>], home: PartyId) -> bool {
-    let here = present.get(home.index()).copied().flatten().unwrap_or(0);
-    present.iter().flatten().any(|count| count.saturating_add(2) <= here)
 }
 
 /// A link to a room: where a server is, which room, and whose keys it must be kept by.
@@ -232,35 +185,6 @@ mod tests {
         ] {
             assert_eq!(wrong.parse::<Link>(), Err(InvalidLink), "{wrong}");
         }
-    }
-
-    #[test]
-    fn the_home_is_the_emptiest_server_that_answers() {
-        assert_eq!(choose_home(&[Some(3), Some(1), Some(2)], None, 9), Some(PartyId(1)));
-        assert_eq!(
-            choose_home(&[Some(3), Some(1), Some(2)], Some(PartyId(1)), 9),
-            Some(PartyId(2))
-        );
-        assert_eq!(choose_home(&[Some(1), None, Some(1)], None, 0), Some(PartyId(0)));
-        let shunned = BTreeSet::from([PartyId(0), PartyId(2)]);
-        assert_eq!(without(&[Some(0), Some(5), None], &shunned), [None, Some(5), None]);
-        assert_eq!(without(&[Some(0), None, Some(5)], &shunned), [Some(0), None, Some(5)]);
-        assert_eq!(longest_wait(60), Duration::from_millis(6500));
-        assert_eq!(longest_wait(6), Duration::from_millis(3500));
-        assert_eq!(choose_home(&[Some(1), None, Some(1)], None, 1), Some(PartyId(2)));
-        assert_eq!(choose_home(&[None, Some(5), None], Some(PartyId(1)), 1), Some(PartyId(1)));
-        assert_eq!(choose_home(&[None, None], None, 1), None);
-    }
-
-    #[test]
-    fn only_a_server_with_two_more_than_another_is_crowded() {
-        let home = PartyId(0);
-        assert!(is_crowded(&[Some(2), Some(0), Some(2)], home));
-        assert!(!is_crowded(&[Some(2), Some(1), Some(1)], home));
-        assert!(!is_crowded(&[Some(2), Some(0), Some(2)], PartyId(1)));
-        assert!(!is_crowded(&[Some(2), None, None], home), "nowhere to go");
-        assert!(!is_crowded(&[None, Some(0), Some(0)], home));
-        assert!(!is_crowded(&[Some(u32::MAX)], PartyId(3)));
     }
 
     #[test]

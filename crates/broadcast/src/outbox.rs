@@ -44,6 +44,9 @@ pub enum BallotState {
     Counted,
     /// The poll's epoch is over without it.
     Missed,
+    /// The poll's epoch ended without a board, and it may have been read: only its author gives it
+    /// again.
+    Doubted,
 }
 
 /// The answer to a poll. What it says is not printed.
@@ -55,6 +58,20 @@ pub struct Ballot {
     pub body: Vec<u8>,
     /// Where it stands.
     pub state: BallotState,
+    /// Whether a server says that it may have been read without being published.
+    #[serde(default)]
+    doubted: bool,
+}
+
+impl Ballot {
+    /// Its epoch is over without it; or it is settled already.
+    fn miss(&mut self, read: bool) {
+        self.state = match self.state {
+            BallotState::Sent if read => BallotState::Doubted,
+            BallotState::Sent | BallotState::Waiting => BallotState::Missed,
+            settled => settled,
+        };
+    }
 }
 
 impl fmt::Debug for Ballot {
@@ -163,7 +180,8 @@ impl Outbox {
         if passed || self.latest.is_some_and(|(latest, _)| number <= latest) {
             return Err(NotTaken::TooLate);
         }
-        self.ballots.insert(number, Ballot { poll, body, state: BallotState::Waiting });
+        let ballot = Ballot { poll, body, state: BallotState::Waiting, doubted: false };
+        self.ballots.insert(number, ballot);
         Ok(())
     }
 
@@ -297,15 +315,19 @@ impl Outbox {
             self.release();
         }
         if let Some(ballot) = self.ballots.get_mut(&number) {
-            ballot.state = BallotState::Missed;
+            ballot.miss(ballot.doubted);
         }
     }
 
-    /// Hears that messages of epoch `number` may have been read although it publishes none. The
-    /// caller has it from any server: it counts if the epoch then ends without a board. Said again
-    /// by itself, the message would stand beside what was read of it, so it waits for its author.
+    /// Hears that messages of epoch `number` may have been read although it publishes none, or none
+    /// yet. The caller has it from any server: it counts if the epoch then ends without a board.
+    /// Said again by itself, the message would stand beside what was read of it, so it waits for
+    /// its author; and so does the answer to a poll.
     pub fn doubt(&mut self, number: u64) {
         self.doubted |= self.undecided == Some(number);
+        if let Some(ballot) = self.ballots.get_mut(&number) {
+            ballot.doubted |= ballot.state == BallotState::Sent;
+        }
     }
 
     /// The message's epoch ended without a board.
@@ -318,11 +340,11 @@ impl Outbox {
     /// Settles the answers to polls up to epoch `number`, and forgets the oldest of too many.
     fn settle_ballots(&mut self, number: u64, counted: impl Fn(u64, &[u8]) -> bool) {
         for (epoch, ballot) in self.ballots.range_mut(..=number) {
-            ballot.state = match ballot.state {
-                BallotState::Sent if counted(*epoch, &ballot.body) => BallotState::Counted,
-                BallotState::Sent | BallotState::Waiting => BallotState::Missed,
-                settled => settled,
-            };
+            if ballot.state == BallotState::Sent && counted(*epoch, &ballot.body) {
+                ballot.state = BallotState::Counted;
+            }
+            // An epoch that is on the board has left out what is not there.
+            ballot.miss(ballot.doubted && *epoch < number);
         }
         while self.ballots.len() > BALLOTS_KEPT
             && self.ballots.first_key_value().is_some_and(|(e, _)| *e <= number)
@@ -358,7 +380,8 @@ mod tests {
         outbox.put(vec![213; 3]).unwrap();
         outbox.content(4);
         assert_eq!(format!("{outbox:#?}"), silent);
-        let ballot = Ballot { poll: 2, body: vec![213; 3], state: BallotState::Waiting };
+        let ballot =
+            Ballot { poll: 2, body: vec![213; 3], state: BallotState::Waiting, doubted: false };
         assert!(!format!("{ballot:?}").contains("213"));
     }
 
@@ -445,6 +468,29 @@ mod tests {
         outbox.doubt(7);
         outbox.ended_without_board(7);
         assert_eq!((outbox.content(8), outbox.held()), (Some(Content::Cover), Some(7)));
+    }
+
+    #[test]
+    fn an_answer_that_may_have_been_read_waits_for_its_author() {
+        let mut outbox = Outbox::default();
+        for epoch in [2, 4, 6, 8] {
+            outbox.answer(epoch, epoch, vec![0, 1]).unwrap();
+        }
+        outbox.doubt(2);
+        assert_eq!(outbox.content(3), Some(Content::Cover), "the first answer stayed here");
+        outbox.content(4);
+        outbox.doubt(4);
+        outbox.ended_without_board(4);
+        outbox.content(6);
+        outbox.doubt(6);
+        outbox = serde_json::from_str(&serde_json::to_string(&outbox).unwrap()).unwrap();
+        outbox.observe(&entry(7, &[]));
+        outbox.content(8);
+        outbox.doubt(8);
+        outbox.observe(&entry(8, &[]));
+        let states: Vec<_> = outbox.ballots().values().map(|ballot| ballot.state).collect();
+        let (missed, doubted) = (BallotState::Missed, BallotState::Doubted);
+        assert_eq!(states, [missed, doubted, doubted, missed], "epoch 8 has left it out");
     }
 
     #[test]

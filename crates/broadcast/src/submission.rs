@@ -51,32 +51,37 @@ pub enum NoSubmission {
 }
 
 impl Author<'_> {
-    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts
-    /// into it; `None` if the epoch is over. `issued` holds, by party, what was opened
-    /// ([`crate::envelope::open`]) for one epoch.
+    /// The epoch and the slot that enough servers describe alike, if they can be the room's.
+    /// `issued` holds, by party, what was opened ([`crate::envelope::open`]) for one epoch.
     ///
     /// # Errors
     /// [`NoSubmission`]; nothing secret has then been used.
-    pub fn submission(
-        &self,
-        issued: &[Option<Issued>],
-        outbox: &mut Outbox,
-    ) -> Result<Option<Submission>, NoSubmission> {
-        let Agreed { context, slot, mut material } =
-            agreed(issued).ok_or(NoSubmission::NotAgreed)?;
-        if !context.is_of(self.room) || slot >= self.room.capacity {
+    pub fn agreed(&self, issued: &[Option<Issued>]) -> Result<Agreed, NoSubmission> {
+        let agreed = agreed(issued).ok_or(NoSubmission::NotAgreed)?;
+        if !agreed.context.is_of(self.room) || agreed.slot >= self.room.capacity {
             return Err(NoSubmission::AnotherRoom);
         }
-        let number = context.epoch.number;
-        let content = outbox.content_among(number, context.minimum);
-        let Some(content) = content else { return Ok(None) };
+        Ok(agreed)
+    }
 
+    /// Makes the submission of what was decided to go into the epoch: the same bytes whenever it is
+    /// asked for the same.
+    ///
+    /// # Errors
+    /// [`NoSubmission`]; nothing secret has then been used.
+    pub fn submission_of(
+        &self,
+        agreed: &Agreed,
+        content: &Content,
+    ) -> Result<Submission, NoSubmission> {
+        let Agreed { context, slot, material } = agreed;
+        let (slot, mut material) = (*slot, material.clone());
         let message = matches!(content, Content::Message(_));
-        let format = RowFormat::new(self.room, number);
-        let row = format.encode(&content, &format.padding(self.key))?;
+        let format = RowFormat::new(self.room, context.epoch.number);
+        let row = format.encode(content, &format.padding(self.key))?;
         loop {
-            match self.engine.submit(self.servers, &context, slot, &material, &row, self.key) {
-                Ok(body) => return Ok(Some(Submission { slot, body, message })),
+            match self.engine.submit(self.servers, context, slot, &material, &row, self.key) {
+                Ok(body) => return Ok(Submission { slot, body, message }),
                 // What one server spoils, the others may make good.
                 Err(IssueError::Bad(party))
                     if material.get(party.index()).is_some_and(Option::is_some) =>
@@ -86,6 +91,22 @@ impl Author<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts
+    /// into it; `None` if the epoch is over.
+    ///
+    /// # Errors
+    /// [`NoSubmission`]; nothing secret has then been used.
+    pub fn submission(
+        &self,
+        issued: &[Option<Issued>],
+        outbox: &mut Outbox,
+    ) -> Result<Option<Submission>, NoSubmission> {
+        let agreed = self.agreed(issued)?;
+        let Agreed { context, .. } = &agreed;
+        let content = outbox.content_among(context.epoch.number, context.minimum);
+        content.map(|content| self.submission_of(&agreed, &content)).transpose()
     }
 }
 

@@ -303,9 +303,9 @@ fn report(room: &Room, archive: &Archive, seconds: f64, json: bool) -> Result<()
     }
     messages.iter().try_for_each(|message| output::message(message))?;
     eprintln!(
-        "{} messages in {} epochs and {seconds:.1} s, every line exactly once; the board's archive is authentic (head {})",
-        messages.len(),
-        epochs.len(),
+        "{} in {} and {seconds:.1} s, every line exactly once; the board's archive is authentic (head {})",
+        output::counted(messages.len(), "message", "messages"),
+        output::counted(epochs.len(), "epoch", "epochs"),
         archive.head.to_hex()
     );
     Ok(())

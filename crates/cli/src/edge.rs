@@ -27,7 +27,13 @@ pub fn fill(out: &mut [u8]) {
 
 /// Seconds since 1970.
 pub fn unix_time() -> u64 {
+    unix_millis() / 1_000
+}
+
+/// Milliseconds since 1970.
+pub fn unix_millis() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "a presence bears the participant's time")]
     let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

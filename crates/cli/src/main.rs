@@ -44,7 +44,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Rooms in which nobody learns who said what, kept by three servers.
+/// Groups speak, write to each other, decide and count together, and nobody learns who said what:
+/// several servers hold pieces that tell nothing.
 #[derive(Parser)]
 #[command(name = "ostrakon", version, after_help = failure::EXIT_CODES)]
 struct Cli {
@@ -158,6 +159,10 @@ fn run(command: Command) -> anyhow::Result<()> {
             let panic = panic.to_string();
             tracing::error!(panic, "a defect of this program");
         }));
+    }
+    if let Command::Committee(committee::Command::Serve(_)) = &command {
+        // Threads take it over from the one that starts them.
+        committee::give_way();
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {

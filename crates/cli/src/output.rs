@@ -43,6 +43,20 @@ pub fn bars(rows: &[(String, u64)]) -> Result<()> {
     Ok(())
 }
 
+/// A count with its noun: `1 epoch`, `3 epochs`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Among how many a message was published.
+pub fn among(messages: usize, participants: usize) -> String {
+    let participants = counted(participants, "participant", "participants");
+    match messages {
+        1 => format!("the only message by {participants}"),
+        _ => format!("one of {messages} messages by {participants}"),
+    }
+}
+
 /// A number of bytes as people read it.
 pub fn size(bytes: u64) -> String {
     match bytes {

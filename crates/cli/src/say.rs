@@ -98,9 +98,8 @@ pub async fn run(options: Options) -> Result<()> {
         return output::json(&said);
     }
     let Said { epoch, accepted, messages, .. } = said;
-    output::line(&format!(
-        "published in epoch {epoch}, one of {messages} messages by {accepted} participants"
-    ))
+    let among = output::among(messages, usize::try_from(accepted)?);
+    output::line(&format!("published in epoch {epoch}, {among}"))
 }
 
 fn message(text: &str) -> Result<Vec<u8>> {

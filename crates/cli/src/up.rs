@@ -55,8 +55,8 @@ pub struct Options {
 /// What runs besides the three servers, or instead of them.
 #[derive(Debug, PartialEq, Eq)]
 enum Work {
-    /// A room of so many servers, alone.
-    Mixer(u8),
+    /// A room of so many servers, alone; of as many as it has, or the usual number.
+    Mixer(Option<u8>),
     /// The three servers, and a committee of so many members.
     Servers { members: Option<u8> },
 }
@@ -65,9 +65,9 @@ impl Options {
     fn work(&self) -> Result<Work> {
         let Self { engine, servers, committee, .. } = self;
         match (engine, servers) {
-            (Some(Engine::Asynchromix), None) => Ok(Work::Mixer(4)),
-            (Some(Engine::Asynchromix), Some(servers)) => {
-                ensure!((4..=11).contains(servers), "--servers: a room of this engine has 4 to 11");
+            (Some(Engine::Asynchromix), servers) => {
+                let bad = servers.filter(|servers| !(4..=11).contains(servers));
+                ensure!(bad.is_none(), "--servers: a room of this engine has 4 to 11");
                 Ok(Work::Mixer(*servers))
             }
             (None, servers) => {
@@ -191,7 +191,7 @@ async fn work(
         let directory = options.data_dir.join("committee");
         let port = options.base_port.checked_add(COMMITTEE_OFFSET).context("--base-port")?;
         let (committee, servers) =
-            local::prepared(&directory, members, port, options.fewest_reports)?;
+            local::prepared(&directory, Some(members), port, options.fewest_reports)?;
         processes.add(servers)?;
         processes.ready(&http, |_| ()).await?;
         output::line(&format!(
@@ -264,8 +264,9 @@ mod tests {
         assert_eq!(work(&["--servers", "5"]).unwrap(), committee(Some(5)));
         assert_eq!(work(&["--committee", "5"]).unwrap(), committee(Some(5)));
         assert_eq!(work(&["--servers", "2", "--fewest-reports", "3"]).unwrap(), committee(Some(2)));
-        assert_eq!(work(&["--engine", "asynchromix"]).unwrap(), Work::Mixer(4));
-        assert_eq!(work(&["--engine", "asynchromix", "--servers", "7"]).unwrap(), Work::Mixer(7));
+        assert_eq!(work(&["--engine", "asynchromix"]).unwrap(), Work::Mixer(None));
+        let seven = work(&["--engine", "asynchromix", "--servers", "7"]).unwrap();
+        assert_eq!(seven, Work::Mixer(Some(7)));
         for wrong in [
             &["--servers", "10"][..],
             &["--servers", "1"],

@@ -57,10 +57,10 @@ pub fn run(options: &Options) -> Result<()> {
     if options.json {
         return output::json(&found);
     }
-    let Found { room, entries, messages, servers, .. } = &found;
-    output::line(&format!(
-        "authentic: room {room}, {entries} entries, {messages} messages, servers {servers}"
-    ))?;
+    let Found { room, servers, .. } = &found;
+    let entries = output::counted(found.entries, "entry", "entries");
+    let messages = output::counted(found.messages, "message", "messages");
+    output::line(&format!("authentic: room {room}, {entries}, {messages}, servers {servers}"))?;
     if !found.pinned {
         eprintln!(
             "Without --link this shows that these servers signed the board, not that they are the room's."

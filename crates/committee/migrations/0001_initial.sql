@@ -3,6 +3,8 @@
 CREATE TABLE computations (
     id BLOB PRIMARY KEY NOT NULL,
     draft BLOB NOT NULL,
+    -- The computation whose sealed inputs are used again, if it is an earlier one's (C14).
+    earlier BLOB,
     -- The creator's order to close, if it came.
     close_order BLOB,
     -- How often the computation was begun (C8).
@@ -66,11 +68,11 @@ CREATE TABLE past (
     archive BLOB
 );
 
--- What answers have cost contributors, in thousandths of ε; kept when computations are deleted.
+-- What answers have cost contributors, in thousandths of ε, none if they were exact; kept when computations are deleted.
 CREATE TABLE spent (
     contributor BLOB NOT NULL,
     computation BLOB NOT NULL,
-    epsilon INTEGER NOT NULL,
+    epsilon INTEGER,
     PRIMARY KEY (contributor, computation)
 );
 

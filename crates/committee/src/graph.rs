@@ -13,8 +13,11 @@ use ostrakon_graph::watch::Watch;
 use ostrakon_party::{Instance, PartyId, wire};
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Price, Run};
+use crate::job::{About, Ended, Job, Keeping, Price, Run};
 use crate::marks::Marks;
+
+/// Seconds.
+const DAY: u64 = 24 * 60 * 60;
 
 /// The job of computation on graphs, at a member with this key for seeds.
 pub struct Graphs {
@@ -39,12 +42,18 @@ impl Job for Graphs {
         let valid = match &draft.contributors {
             Contributors::Anyone => terms.validate_for_anyone(draft.minimum),
             Contributors::Keys(keys) => terms.validate(keys.len()),
+            // Of how many is judged when the earlier computation is found.
+            Contributors::Earlier(_) => terms.validate(draft.minimum as usize),
         };
         valid.map_err(sentence)
     }
 
     fn body_bytes(&self, draft: &Draft) -> usize {
         asked::terms(draft).map_or(0, |terms| Contribution::bytes(&terms))
+    }
+
+    fn has_one_length(&self) -> bool {
+        true
     }
 
     fn most_inputs(&self, draft: &Draft) -> usize {
@@ -54,6 +63,17 @@ impl Job for Graphs {
     fn check(&self, about: About<'_>, input: &Input) -> Result<(), String> {
         let terms = asked::terms(about.draft).map_err(sentence)?;
         Contribution::read(&input.body, &terms).map(drop).map_err(sentence)
+    }
+
+    fn keeps(&self, draft: &Draft) -> Option<Keeping> {
+        let keep = asked::terms(draft).ok()?.keep?;
+        Some(Keeping { questions: keep.questions, seconds: u64::from(keep.days) * DAY })
+    }
+
+    fn again(&self, earlier: &Draft, draft: &Draft, inputs: usize) -> Result<(), String> {
+        let (earlier, terms) = (asked::terms(earlier), asked::terms(draft));
+        let (earlier, terms) = (earlier.map_err(sentence)?, terms.map_err(sentence)?);
+        terms.validate_again(&earlier, inputs).map_err(sentence)
     }
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
@@ -66,6 +86,7 @@ impl Job for Graphs {
             let contributions = inputs.into_iter().map(read).collect::<Result<Vec<_>, _>>();
             let task = Task {
                 computation: about.computation,
+                made_for: about.draft.earlier().unwrap_or(about.computation),
                 terms: &terms,
                 minimum: about.draft.minimum,
                 number,
@@ -76,7 +97,8 @@ impl Job for Graphs {
                     progress(stage, done, of);
                 }),
             };
-            let journal = Kept(marks);
+            let first = about.draft.earlier().map(|earlier| marks.of(earlier));
+            let journal = Kept { lists: first.unwrap_or_else(|| marks.clone()), marks };
             let computed = attempt::compute(&party, &self.key, task, &journal, randomness).await;
             let computed = computed.map_err(|failed| ended(about.committee, &failed))?;
             let accepted = owners.len() - computed.excluded.len();
@@ -151,13 +173,26 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
                 format!("{} and {} contradict each other: one of them lies", name(a), name(b))
             }
         }),
-        Stop::Spent(what) => Ended::Final(format!(
-            "{what} was done otherwise in an earlier attempt: one of the servers has let other \
-             lists take part than before"
-        )),
+        Stop::Spent(what) => Ended::Final(spent(what)),
         Stop::Disagreement | Stop::Check(_) => Ended::Final(format!(
             "one of the servers deviates, and it cannot be told which: {stop}"
         )),
+    }
+}
+
+/// What a mark in the journal says that another attempt, or a cancellation, has made before.
+fn spent(mark: &str) -> String {
+    match mark {
+        attempt::OPENING => "it was being cancelled when this server was stopped, so nothing is \
+                             opened: ask again if it is wanted after all"
+            .into(),
+        attempt::NOISE => "an earlier attempt has drawn its noise, and the mean of two answers \
+                           would have less of it: ask again"
+            .into(),
+        attempt::ACCEPTED => "in an earlier attempt other lists took part: one of the servers \
+                              deviates, and it cannot be told which"
+            .into(),
+        what => format!("{what} was done otherwise in an earlier attempt: ask again"),
     }
 }
 
@@ -172,15 +207,43 @@ fn accused(evidence: &Evidence) -> Accused {
 }
 
 /// The computation's marks as the engine writes them.
-struct Kept(Marks);
+struct Kept {
+    marks: Marks,
+    /// Where it is marked which lists are computed on: with the computation that they were made
+    /// for, so that all on the same contributions take the same ones.
+    lists: Marks,
+}
+
+impl Kept {
+    fn of(&self, name: &str) -> &Marks {
+        if name == attempt::ACCEPTED { &self.lists } else { &self.marks }
+    }
+}
 
 impl Journal for Kept {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        let before = self.0.keep(&[(name.into(), value.to_vec())])?;
+        let before = self.of(name).keep(&[(name.into(), value.to_vec())])?;
         Ok(before.into_iter().next().flatten().unwrap_or_else(|| value.to_vec()))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
-        self.0.read(name.as_bytes())
+        self.of(name).read(name.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that is killed between a mark and what it says of it finds the mark when it starts.
+    #[test]
+    fn what_a_mark_forbids_is_told_by_its_own_reason() {
+        let of_lists = |mark: &str| spent(mark).contains("lists");
+        assert!(of_lists(attempt::ACCEPTED));
+        for mark in [attempt::OPENING, attempt::NOISE, "sealed uploads 3"] {
+            assert!(!of_lists(mark), "{mark}");
+        }
+        assert!(spent(attempt::OPENING).contains("cancelled"));
+        assert!(spent(attempt::NOISE).contains("noise"));
     }
 }

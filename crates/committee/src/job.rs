@@ -54,12 +54,21 @@ pub enum Ended {
     Final(String),
 }
 
+/// For how much longer sealed inputs are of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// So many more questions.
+    pub questions: u32,
+    /// That begin within so many seconds.
+    pub seconds: u64,
+}
+
 /// What an answer tells of any one contributor at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
     /// It tells nothing of anybody.
     None,
-    /// It is exact.
+    /// It is exact, or has noise that hides less than what one of them contributes.
     Exact,
     /// So many thousandths of ε.
     Epsilon(u64),
@@ -79,6 +88,11 @@ pub trait Job: Send + Sync {
     /// Bytes of the longest body of an input.
     fn body_bytes(&self, draft: &Draft) -> usize;
 
+    /// Whether every body is as long as the longest.
+    fn has_one_length(&self) -> bool {
+        false
+    }
+
     /// How many inputs one member takes at most: more could not be computed on.
     fn most_inputs(&self, draft: &Draft) -> usize;
 
@@ -95,6 +109,20 @@ pub trait Job: Send + Sync {
         &'a self,
         run: Run<'a>,
     ) -> futures::future::LocalBoxFuture<'a, Result<Vec<u8>, Ended>>;
+
+    /// How long, and for how many more questions of its creator, sealed inputs are kept (C14). None
+    /// if they are computed on once.
+    fn keeps(&self, _draft: &Draft) -> Option<Keeping> {
+        None
+    }
+
+    /// Whether a draft can be computed on the inputs that were sealed for another one, so many.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn again(&self, _earlier: &Draft, _draft: &Draft, _inputs: usize) -> Result<(), String> {
+        Err("what is handed in for this is computed on once: ask everybody anew".into())
+    }
 
     /// What the answer costs whoever contributes, of the budget that a member may keep for each.
     fn price(&self, draft: &Draft) -> Price;

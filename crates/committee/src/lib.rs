@@ -18,9 +18,9 @@ mod statistics;
 mod store;
 mod view;
 
-pub use course::{Announced, PIECE_BYTES, Uploaded};
+pub use course::{PIECE_BYTES, Uploaded};
 pub use graph::Graphs;
-pub use job::{About, Ended, Job, Jobs, Price, Run, Tell};
+pub use job::{About, Ended, Job, Jobs, Keeping, Price, Run, Tell};
 pub use marks::Marks;
 pub use overview::{Overview, overview};
 pub use peers::{Peers, Unreached};

@@ -20,6 +20,11 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// The journal of another computation.
+    pub(crate) fn of(&self, computation: &ComputationId) -> Self {
+        Self { computation: *computation, ..self.clone() }
+    }
+
     /// Writes each name with its value unless something stands there already, all or none, and
     /// returns for each what stood there before.
     ///

@@ -25,11 +25,11 @@ impl Service {
             ["collecting", "sealing", "computing", "done", "too_few", "cancelled", "stopped"];
         let mut phases: BTreeMap<&str, u64> = names.into_iter().map(|name| (name, 0)).collect();
         let (mut inputs, mut begun, mut contradictions) = (0, 0, 0);
-        for view in self.views() {
-            *phases.entry(name(&view.phase)).or_default() += 1;
-            inputs += view.inputs;
-            begun += u64::from(view.members.get(self.number()).map_or(0, |own| own.generation));
-            contradictions += view.equivocations.len();
+        for (phase, held, began, contradict) in self.figures() {
+            *phases.entry(name(&phase)).or_default() += 1;
+            inputs += held;
+            begun += u64::from(began);
+            contradictions += contradict;
         }
         let mut text = String::new();
         let mut gauge = |name: &str, label: &str, value: u64| {

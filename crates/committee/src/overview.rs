@@ -43,12 +43,13 @@ pub async fn overview(
         let draft = &known.draft.draft;
         let id = draft.id();
         let begun = known.told[own].generation().map_or(0, |(_, generation)| generation);
+        let few = known.seal.as_ref().is_some_and(|seal| seal.missing(draft) > 0);
         let held = known.seal.as_ref().map_or(known.entries.len(), |seal| seal.inputs.len());
         all.push(Overview {
             id,
             title: draft.title.clone(),
             job: draft.job.clone(),
-            phase: phase((&known.told, known.conclusion.as_ref(), begun > 0), own),
+            phase: phase((&known.told, known.conclusion.as_ref(), begun > 0), (own, few)),
             inputs: held as u64,
             minimum: draft.minimum,
             begun,

@@ -1,28 +1,26 @@
 //! A member: what people and other members ask of it.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors, Input,
-    Order, SignedDraft, Statement,
+    Announced, Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors,
+    Draft, Input, Order, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::Party;
 use serde_json::Value;
 use tokio::runtime::Handle;
+use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
 
-use crate::course::{Announced, Course, Turns, Uploaded};
-use crate::job::{Jobs, Price};
+use crate::course::{Course, Turns, Uploaded};
+use crate::job::{Job, Jobs, Price};
 use crate::peers::Peers;
-use crate::store::{Store, StoreError};
-use crate::view::View;
-
-/// Computations that a member keeps at a time, whatever their state.
-const COMPUTATIONS: usize = 10_000;
+use crate::store::{Again, Store, StoreError};
+use crate::view::{Phase, View};
 
 /// How many of the shortest pauses pass between two looks at what is over.
 const BETWEEN_SWEEPS: u32 = 50;
@@ -61,13 +59,15 @@ pub struct Config {
     pub keep: Option<Duration>,
 }
 
-/// How many computations that have not come to an end a member has at a time.
+/// How many computations a member has at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Of one creator.
+    /// That have not come to an end, of one creator.
     pub of_one: usize,
-    /// In all.
+    /// That have not come to an end, in all.
     pub in_all: usize,
+    /// Whatever their state. What has ended without a result makes room for others.
+    pub kept: usize,
 }
 
 /// Why a request was not carried out.
@@ -114,6 +114,8 @@ pub(crate) struct Inner {
     pub runtime: Handle,
     pub turns: Turns,
     courses: Mutex<BTreeMap<ComputationId, Arc<Course>>>,
+    /// Held by whoever adds a computation, from the count of those there are to its being one.
+    creating: Turn<()>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -132,15 +134,14 @@ impl Service {
             turns: Turns::new(config.at_a_time, number),
             config,
             courses: Mutex::default(),
+            creating: Turn::default(),
             tasks: Mutex::default(),
         });
         for computation in remembered {
             inner.follow(Course::remembered(&inner, computation));
         }
-        if let Some(keep) = inner.config.keep {
-            let sweeping = sweep(Arc::downgrade(&inner), keep);
-            inner.tasks.lock().expect("no panic while held").spawn(sweeping);
-        }
+        let sweeping = sweep(Arc::downgrade(&inner));
+        inner.tasks.lock().expect("no panic while held").spawn(sweeping);
         Ok(Self(inner))
     }
 
@@ -198,13 +199,48 @@ impl Service {
             Refused::Unsound(format!("this server computes {known}, not {}", draft.draft.job))
         })?;
         job.judge(&draft.draft, &inner.config.committee).map_err(Refused::Unsound)?;
-        let named = !matches!(draft.draft.contributors, Contributors::Anyone);
-        let why = match (inner.config.budget, job.price(&draft.draft)) {
+        if let Some(why) = self.too_dear(job.as_ref(), &draft.draft) {
+            return Err(Refused::Unsound(why.into()));
+        }
+        if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
+            return Err(Refused::Unsound("the date of closing is past".into()));
+        }
+        // Apart from who asks, who may hang up between the disk and the memory.
+        let service = self.clone();
+        let adding = inner.runtime.spawn(async move { service.add(draft).await });
+        adding.await.map_err(|_| Refused::Unavailable("this server stops".into()))??;
+        Ok(id)
+    }
+
+    /// Adds a draft that has been judged, if there is room for one more.
+    async fn add(&self, draft: SignedDraft) -> Result<(), Refused> {
+        let inner = &self.0;
+        // Others that come at the same time are counted before it or after it.
+        let _turn = inner.creating.lock().await;
+        if inner.course(&draft.draft.id()).is_none() {
+            self.has_room(&draft.draft.creator).await?;
+            let entries = match draft.draft.earlier() {
+                Some(earlier) => self.begin_again(earlier, &draft).await?,
+                None => {
+                    inner.config.store.add(&draft).await?;
+                    Vec::new()
+                }
+            };
+            inner.follow(Course::new(inner, draft, entries));
+        }
+        Ok(())
+    }
+
+    /// Why a member that keeps a budget for each contributor does not take this, if it does not.
+    fn too_dear(&self, job: &dyn Job, draft: &Draft) -> Option<&'static str> {
+        let named = !matches!(draft.contributors, Contributors::Anyone);
+        match (self.0.config.budget, job.price(draft)) {
             (None, _) | (_, Price::None) => None,
             (Some(_), Price::Exact) => Some(
-                "this server takes only questions whose answers have noise, since it counts what \
-                 they tell of each contributor: ask for statistics with an epsilon, or ask a \
-                 committee without a privacy budget",
+                "this server takes only questions whose answers have noise that hides all of what \
+                 somebody hands in, since it counts what they tell of each contributor: ask for \
+                 statistics of numbers with an epsilon, or ask a committee without a privacy \
+                 budget",
             ),
             (Some(budget), Price::Epsilon(epsilon)) if epsilon > budget => {
                 Some("this server's budget for each contributor is smaller than this epsilon")
@@ -212,29 +248,34 @@ impl Service {
             (Some(_), Price::Epsilon(_)) => (!named).then_some(
                 "this server counts what answers tell of each contributor: invite them by name",
             ),
-        };
-        if let Some(why) = why {
-            return Err(Refused::Unsound(why.into()));
         }
-        if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
-            return Err(Refused::Unsound("the date of closing is past".into()));
-        }
-        self.has_room(creator)?;
-        inner.config.store.add(&draft).await?;
-        inner.follow(Course::new(inner, draft));
-        Ok(id)
     }
 
-    /// Whether one more question of this creator is taken.
-    fn has_room(&self, creator: &VerifyingKey) -> Result<(), Refused> {
+    /// Takes a draft about inputs that were sealed before (C14), and returns these.
+    async fn begin_again(
+        &self,
+        earlier: &ComputationId,
+        draft: &SignedDraft,
+    ) -> Result<Vec<ostrakon_computation::Entry>, Refused> {
+        let inner = &self.0;
+        let course = inner.course(earlier).ok_or(Refused::NotFound(
+            "this server knows no such first question, or has deleted it since it was over",
+        ))?;
+        let (seal, most) = course.again(inner, &draft.draft).await?;
+        let begun = inner.config.store.add_again(draft, (earlier, &seal), most).await?;
+        let why = match begun {
+            Again::Begun => return Ok(seal.inputs),
+            Again::UsedUp => "as many questions were asked as those who contributed were told",
+            Again::Erased => "what was handed in is erased",
+        };
+        Err(Refused::Conflict(why.into()))
+    }
+
+    /// Whether one more question of this creator is taken. What has ended without a result, and has
+    /// been over for the longest, makes room.
+    async fn has_room(&self, creator: &VerifyingKey) -> Result<(), Refused> {
         let courses = self.courses();
-        if courses.len() >= COMPUTATIONS {
-            return Err(Refused::Unavailable(
-                "this server keeps as many computations as it can; its operator has to make room"
-                    .into(),
-            ));
-        }
-        let Open { of_one, in_all } = self.0.config.open;
+        let Open { of_one, in_all, kept } = self.0.config.open;
         let open: Vec<_> = courses.iter().filter(|course| course.is_open()).collect();
         if open.iter().filter(|course| course.creator() == creator).count() >= of_one {
             return Err(Refused::Unavailable(format!(
@@ -247,6 +288,17 @@ impl Service {
                 "{in_all} questions are under way here, and more are not taken at a time: try \
                  again when one has come to its end"
             )));
+        }
+        if courses.len() >= kept {
+            let ended = courses.iter().filter(|course| course.makes_room());
+            let oldest = ended.min_by_key(|course| course.over()).ok_or_else(|| {
+                Refused::Unavailable(
+                    "this server keeps as many computations as it can; its operator has to make \
+                     room"
+                        .into(),
+                )
+            })?;
+            self.0.bury(oldest).await?;
         }
         Ok(())
     }
@@ -269,6 +321,14 @@ impl Service {
         announced: Announced,
     ) -> Result<Uploaded, Refused> {
         self.course(id)?.announce(announced).await
+    }
+
+    /// Whether pieces of an upload of this name are waited for, as can be told before one has come.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn awaits(&self, id: &ComputationId, upload: &Digest) -> Result<(), Refused> {
+        self.course(id)?.awaits(upload).await
     }
 
     /// Takes the piece of an announced input that begins at this byte; returns how many bytes are
@@ -326,6 +386,11 @@ impl Service {
     /// All computations.
     pub fn views(&self) -> Vec<View> {
         self.courses().iter().map(|course| course.view()).collect()
+    }
+
+    /// What is counted of all computations.
+    pub(crate) fn figures(&self) -> Vec<(Phase, u64, u32, usize)> {
+        self.courses().iter().map(|course| course.figures()).collect()
     }
 
     /// Its memory.
@@ -406,19 +471,26 @@ impl Service {
     }
 }
 
-/// Deletes what has been over, or closed without an end, for as long as `keep`, but for archives.
-async fn sweep(inner: Weak<Inner>, keep: Duration) {
+/// Erases what was kept for questions that do not come, and deletes what has been over, or closed
+/// without an end, for as long as the operator keeps it, but for archives.
+async fn sweep(inner: Weak<Inner>) {
     while let Some(inner) = inner.upgrade() {
         let now = (inner.config.clock)();
         let courses = Service(Arc::clone(&inner)).courses();
-        let due = |over: u64| over.saturating_add(keep.as_secs()) <= now;
-        for course in courses.iter().filter(|course| course.over().is_some_and(due)) {
-            course.bury();
-            match inner.config.store.bury(&course.id, course.archive().as_ref()).await {
-                Ok(()) => {
-                    inner.courses.lock().expect("no panic while held").remove(&course.id);
-                }
-                Err(error) => tracing::error!(%error, "what is over cannot be deleted"),
+        for course in &courses {
+            if let Err(error) = course.erase_if_due(&inner).await {
+                tracing::error!(%error, "what was kept for further questions cannot be erased");
+            }
+        }
+        let keep = inner.config.keep.map(|keep| keep.as_secs());
+        let due = |over: u64| keep.is_some_and(|keep| over.saturating_add(keep) <= now);
+        // One whose inputs are being computed on again is needed.
+        let open = courses.iter().filter(|course| course.is_open());
+        let needed: BTreeSet<_> = open.filter_map(|course| course.earlier().copied()).collect();
+        let over = courses.iter().filter(|course| course.over().is_some_and(due));
+        for course in over.filter(|course| !needed.contains(&course.id)) {
+            if let Err(error) = inner.bury(course).await {
+                tracing::error!(%error, "what is over cannot be deleted");
             }
         }
         let pause = inner.config.pause * BETWEEN_SWEEPS;
@@ -440,6 +512,14 @@ impl Inner {
             place.insert(Arc::clone(&course));
             self.tasks.lock().expect("no panic while held").spawn(course.run());
         }
+    }
+
+    /// Deletes a computation but for its archive.
+    async fn bury(&self, course: &Course) -> Result<(), StoreError> {
+        course.bury();
+        self.config.store.bury(&course.id, course.archive().as_ref()).await?;
+        self.courses.lock().expect("no panic while held").remove(&course.id);
+        Ok(())
     }
 
     pub fn random(&self) -> [u8; 32] {

@@ -11,7 +11,7 @@ use ostrakon_party::{Instance, PartyId, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
 use ostrakon_stats::{
-    Committee as Keys, Evidence, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
+    Committee as Keys, Evidence, ExchangeKey, Failed, Form, Question, Sealed, compute, segment_for,
 };
 use serde_json::{Value, json};
 
@@ -91,6 +91,9 @@ impl Job for Statistics {
             // Each member takes its part of what all together can compute on.
             Contributors::Anyone => draft.minimum as usize > most / committee.members.len(),
             Contributors::Keys(keys) => keys.len() > most,
+            Contributors::Earlier(_) => {
+                return Err("reports are computed on once: ask everybody anew".into());
+            }
         };
         if too_many {
             return Err("this is too much to compute of so many: ask for less, or of fewer".into());
@@ -100,6 +103,10 @@ impl Job for Statistics {
 
     fn body_bytes(&self, draft: &Draft) -> usize {
         question(draft).map_or(0, |question| length(&question))
+    }
+
+    fn has_one_length(&self) -> bool {
+        true
     }
 
     fn most_inputs(&self, draft: &Draft) -> usize {
@@ -133,7 +140,11 @@ impl Job for Statistics {
     }
 
     fn price(&self, draft: &Draft) -> Price {
-        let epsilon = question(draft).ok().and_then(|question| question.epsilon);
+        let epsilon = question(draft).ok().and_then(|question| match question.form {
+            // Noise hides each thing, and a list may have any number of them.
+            Form::Items { .. } => None,
+            Form::Number { .. } | Form::Grouped { .. } => question.epsilon,
+        });
         epsilon.map_or(Price::Exact, |epsilon| Price::Epsilon(epsilon.into()))
     }
 

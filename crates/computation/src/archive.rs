@@ -135,7 +135,8 @@ impl Archive {
     pub fn spent(&self) -> Option<Spent> {
         let stated = self.sealed.iter().filter_map(|by| by.spent);
         stated.reduce(|one, other| Spent {
-            most: one.most.max(other.most),
+            // Who knows of an exact answer knows more.
+            most: one.most.zip(other.most).map(|(one, other)| one.max(other)),
             budget: one.budget.into_iter().chain(other.budget).min(),
         })
     }
@@ -203,7 +204,8 @@ mod tests {
             let by = |m: u8| Statement::sign(id, said.clone(), &key(100 + m)).signature;
             (0..3u8).map(by).collect::<Vec<_>>()
         };
-        let spent = |m: u64| Some(Spent { most: 500 + m, budget: (m < 2).then_some(2000 + m) });
+        let spent =
+            |m: u64| Some(Spent { most: Some(500 + m), budget: (m < 2).then_some(2000 + m) });
         let sealed = (0..3u8).map(|m| {
             let spent = spent(m.into());
             let said = Said::Sealed { seal: digest, spent };
@@ -223,7 +225,7 @@ mod tests {
         let (id, by) = (good.computation(), good.committee.digest());
         assert_eq!(good.verify_as(&id, &by), Ok(()));
         assert_eq!(good.verify_as(&id, &Digest([0; 32])), Err(Unverified::Other));
-        assert_eq!(good.spent(), Some(Spent { most: 502, budget: Some(2000) }));
+        assert_eq!(good.spent(), Some(Spent { most: Some(502), budget: Some(2000) }));
         let changes: [(&str, Change); 10] = [
             ("the result", |a| a.conclusion = Conclusion::Reached(Parameters(b"43".to_vec()))),
             ("too few", |a| a.conclusion = Conclusion::TooFew { missing: 1 }),

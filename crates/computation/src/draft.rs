@@ -35,6 +35,9 @@ pub enum Contributors {
     Anyone,
     /// The owners of these keys, in ascending order.
     Keys(Vec<VerifyingKey>),
+    /// Nobody: it is computed on what was sealed in this computation, whose creator has asked this,
+    /// too (C14).
+    Earlier(ComputationId),
 }
 
 /// What is asked of a committee. It never changes; its digest names the computation.
@@ -159,6 +162,15 @@ impl Draft {
         match &self.contributors {
             Contributors::Anyone => true,
             Contributors::Keys(keys) => keys.binary_search(contributor).is_ok(),
+            Contributors::Earlier(_) => false,
+        }
+    }
+
+    /// The computation whose sealed inputs are used again, if it is an earlier one's.
+    pub fn earlier(&self) -> Option<&ComputationId> {
+        match &self.contributors {
+            Contributors::Earlier(earlier) => Some(earlier),
+            Contributors::Anyone | Contributors::Keys(_) => None,
         }
     }
 

@@ -52,11 +52,18 @@ impl Entry {
         (self.contributor, self.body)
     }
 
-    /// Whether its contributor has signed it, and is one of this draft.
+    /// Whether its contributor has signed it, and is one of this draft; or has signed it for the
+    /// earlier computation whose inputs this draft uses.
     #[must_use]
     pub fn verifies(&self, computation: &ComputationId, draft: &Draft) -> bool {
-        let digest = Self::digest(computation, &self.body);
-        draft.admits(&self.contributor) && self.contributor.verifies(&digest, &self.signature.0)
+        let signed = |computation| {
+            let digest = Self::digest(computation, &self.body);
+            self.contributor.verifies(&digest, &self.signature.0)
+        };
+        match draft.earlier() {
+            Some(earlier) => signed(earlier),
+            None => draft.admits(&self.contributor) && signed(computation),
+        }
     }
 }
 
@@ -98,6 +105,45 @@ impl Input {
     }
 }
 
+/// What a contributor tells one member before it hands a long input in piece by piece (C4). Nobody
+/// else can make one of it for another member, whatever it was told itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announced {
+    /// Whose and what it is, signed.
+    pub entry: Entry,
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// The contributor's signature on all of it, and on whom it is told.
+    pub signature: Signature,
+}
+
+impl Announced {
+    fn digest(computation: &ComputationId, body: &Digest, bytes: u64, to: &VerifyingKey) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/committee/upload");
+        transcript.field(&computation.0.0).field(&body.0).number(bytes).field(&to.0);
+        transcript.finish()
+    }
+
+    /// Announces an input to the member with this key.
+    pub fn sign(
+        computation: &ComputationId,
+        input: &Input,
+        to: &VerifyingKey,
+        contributor: &SigningKey,
+    ) -> Self {
+        let (entry, bytes) = (input.entry, input.body.len() as u64);
+        let digest = Self::digest(computation, &entry.body, bytes, to);
+        Self { entry, bytes, signature: contributor.sign(&digest) }
+    }
+
+    /// Whether its contributor has told it to the member with this key.
+    #[must_use]
+    pub fn verifies(&self, computation: &ComputationId, to: &VerifyingKey) -> bool {
+        let digest = Self::digest(computation, &self.entry.body, self.bytes, to);
+        self.entry.contributor.verifies(&digest, &self.signature)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,5 +168,19 @@ mod tests {
         let other = Draft { nonce: [9; 16], ..draft.clone() };
         assert!(!input.entry.verifies(&other.id(), &other), "replayed elsewhere");
         assert_eq!(Input::decode(&bytes[..Input::HEAD - 1]), None);
+    }
+
+    /// Attack: a member shows another one what a contributor has announced to it.
+    #[test]
+    fn what_is_announced_to_one_member_is_announced_to_no_other() {
+        let (id, [to, other]) = (draft().id(), [200, 201].map(|seed| key(seed).verifying_key()));
+        let announced = Announced::sign(&id, &Input::sign(&id, vec![7; 9], &key(1)), &to, &key(1));
+        assert!(announced.verifies(&id, &to));
+        assert!(!announced.verifies(&id, &other));
+        assert!(!Announced { bytes: 10, ..announced }.verifies(&id, &to));
+        let another = Input::sign(&id, vec![8; 9], &key(1)).entry;
+        assert!(!Announced { entry: another, ..announced }.verifies(&id, &to));
+        let elsewhere = Draft { nonce: [9; 16], ..draft() }.id();
+        assert!(!announced.verifies(&elsewhere, &to));
     }
 }

@@ -10,6 +10,7 @@ mod archive;
 mod committee;
 mod draft;
 pub mod election;
+mod heard;
 mod input;
 mod link;
 mod seal;
@@ -21,7 +22,8 @@ pub use draft::{
     BadDraft, CONTRIBUTORS, Cancellation, ComputationId, Contributors, Draft, Order,
     PARAMETER_BYTES, Parameters, SignedDraft,
 };
-pub use input::{Entry, Input, body_digest};
+pub use heard::Heard;
+pub use input::{Announced, Entry, Input, body_digest};
 pub use link::{InvalidLink, Link};
 pub use seal::{Conflict, Incomplete, Seal};
 pub use statement::{Equivocation, Said, Spent, Statement, Told};

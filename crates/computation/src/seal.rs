@@ -36,10 +36,13 @@ pub enum Incomplete {
     /// A member's holdings are not a list that an honest one would sign.
     #[error("member {0} lists inputs that nobody has signed")]
     Unfounded(usize),
-    /// The bodies of these are lacking, each listed by the member of this number.
+    /// The bodies of these are lacking, each listed by the members of these numbers.
     #[error("{} inputs are still on their way", .0.len())]
-    Lacking(Vec<(usize, Entry)>),
+    Lacking(Vec<(Vec<usize>, Entry)>),
 }
+
+/// Who lists an input, and its entry.
+type Listed = (Vec<usize>, Entry);
 
 impl Seal {
     /// The seal of what all members hold, by member. `sound` says what the job finds of a body
@@ -53,7 +56,7 @@ impl Seal {
         holdings: &[&[Entry]],
         sound: impl Fn(&Entry) -> Option<bool>,
     ) -> Result<Self, Incomplete> {
-        let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, (usize, Entry)>> = BTreeMap::new();
+        let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, Listed>> = BTreeMap::new();
         let mut verified: BTreeSet<&Entry> = BTreeSet::new();
         for (member, entries) in holdings.iter().enumerate() {
             let founded =
@@ -64,16 +67,17 @@ impl Seal {
             verified.extend(entries.iter());
             for entry in *entries {
                 let of_key = by_key.entry(entry.contributor).or_default();
-                let first = of_key.entry(entry.body).or_insert((member, *entry));
+                let listed = of_key.entry(entry.body).or_insert((Vec::new(), *entry));
+                listed.0.push(member);
                 // One body may bear several valid signatures; all members take the least.
-                first.1 = first.1.min(*entry);
+                listed.1 = listed.1.min(*entry);
             }
         }
         let (mut inputs, mut conflicts, mut unsound) = (Vec::new(), Vec::new(), Vec::new());
         let mut lacking = Vec::new();
         for bodies in by_key.values() {
             let mut bodies = bodies.values();
-            let Some((member, one)) = bodies.next() else { continue };
+            let Some((members, one)) = bodies.next() else { continue };
             if let Some((_, other)) = bodies.next() {
                 conflicts.push(Conflict { one: *one, other: *other });
                 continue;
@@ -81,7 +85,7 @@ impl Seal {
             match sound(one) {
                 Some(true) => inputs.push(*one),
                 Some(false) => unsound.push(*one),
-                None => lacking.push((*member, *one)),
+                None => lacking.push((members.clone(), *one)),
             }
         }
         if lacking.is_empty() {
@@ -98,13 +102,24 @@ impl Seal {
         transcript.finish()
     }
 
-    /// Whether every entry in it is signed by a contributor of the draft, once.
+    /// Whether every entry in it is signed by a contributor of the draft, each contributor stands
+    /// at one place, in order, and each conflict is one: two inputs of one key.
     #[must_use]
     pub fn is_founded(&self, computation: &ComputationId, draft: &Draft) -> bool {
+        let ascend = |keys: &[VerifyingKey]| keys.windows(2).all(|pair| pair[0] < pair[1]);
+        let keys = |entries: &[Entry]| entries.iter().map(|e| e.contributor).collect::<Vec<_>>();
+        let twice = self.conflicts.iter().map(|conflict| conflict.one.contributor).collect();
+        let parts = [keys(&self.inputs), keys(&self.unsound), twice];
+        let once = parts.iter().flatten().collect::<BTreeSet<_>>().len()
+            == parts.iter().map(Vec::len).sum::<usize>();
+        let contradicts = |Conflict { one, other }: &Conflict| {
+            one.contributor == other.contributor && one.body != other.body
+        };
         let conflicts = self.conflicts.iter().flat_map(|c| [&c.one, &c.other]);
         let mut all = self.inputs.iter().chain(&self.unsound).chain(conflicts);
-        let ascend = self.inputs.windows(2).all(|pair| pair[0].contributor < pair[1].contributor);
-        ascend && all.all(|entry| entry.verifies(computation, draft))
+        once && parts.iter().all(|part| ascend(part))
+            && self.conflicts.iter().all(contradicts)
+            && all.all(|entry| entry.verifies(computation, draft))
     }
 
     /// How many more inputs the draft's minimum needs.
@@ -152,6 +167,30 @@ mod tests {
         assert_eq!(seal(&[vec![one, other, good]]).unwrap(), sealed, "both at one member");
     }
 
+    /// Attack: members put honest people's inputs out, or count one twice, and show it as founded.
+    #[test]
+    fn a_seal_shows_of_each_conflict_that_it_is_one_and_of_each_key_one_place() {
+        let (id, draft) = (draft().id(), draft());
+        let founded = |inputs: &[Entry], conflicts: &[(Entry, Entry)], unsound: &[Entry]| {
+            let conflicts =
+                conflicts.iter().map(|(one, other)| Conflict { one: *one, other: *other });
+            let (inputs, unsound) = (inputs.to_vec(), unsound.to_vec());
+            Seal { inputs, conflicts: conflicts.collect(), unsound }.is_founded(&id, &draft)
+        };
+        let mut all = (1..5).map(|seed| (entry(seed, b"x"), entry(seed, b"y"))).collect::<Vec<_>>();
+        all.sort();
+        let [one, other, third, fourth] = all[..] else { panic!("four people") };
+        assert!(founded(&[one.0], &[other, third], &[fourth.0]));
+        assert!(!founded(&[one.0], &[(other.0, third.0)], &[]), "of two people");
+        assert!(!founded(&[one.0], &[(other.0, other.0)], &[]), "of one input");
+        assert!(!founded(&[one.0], &[third, other], &[]), "out of order");
+        assert!(!founded(&[one.0], &[other, other], &[]), "twice");
+        assert!(!founded(&[one.0, other.0], &[other], &[]), "in and out");
+        assert!(!founded(&[one.0], &[], &[one.0]), "sound and unsound");
+        assert!(!founded(&[one.0], &[other], &[other.1]), "out twice");
+        assert!(!founded(&[], &[], &[other.0, one.0]), "unsound ones out of order");
+    }
+
     #[test]
     fn unfounded_lists_name_their_member_and_lacking_bodies_who_lists_them() {
         let good = entry(2, b"x");
@@ -165,7 +204,9 @@ mod tests {
         assert_eq!(seal(&[three]), Err(Incomplete::Unfounded(0)), "more than evidence");
         let lists: [&[Entry]; 2] = [&[], &[good]];
         let lacking = Seal::of(&draft().id(), &draft(), &lists, |_| None);
-        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(1, good)])));
+        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(vec![1], good)])));
+        let both = Seal::of(&draft().id(), &draft(), &[&[good], &[], &[good]], |_| None);
+        assert_eq!(both, Err(Incomplete::Lacking(vec![(vec![0, 2], good)])), "whoever lists it");
         let unsound = Seal::of(&draft().id(), &draft(), &lists, |_| Some(false)).unwrap();
         assert_eq!((unsound.inputs.len(), unsound.unsound), (0, vec![good]));
     }

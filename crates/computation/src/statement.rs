@@ -19,8 +19,8 @@ const MOST_HELD: usize = 2 * CONTRIBUTORS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// The most that all answers together, this one included, tell of any one contributor in the
-    /// seal: thousandths of ε.
-    pub most: u64,
+    /// seal: thousandths of ε. None if one of them was exact: there is no measure of that.
+    pub most: Option<u64>,
     /// How much the member lets them tell; none if it sets no limit.
     pub budget: Option<u64>,
 }

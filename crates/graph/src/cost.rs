@@ -18,7 +18,7 @@
 use ostrakon_field::ELEMENT_BYTES;
 
 use crate::asked::SealedSeeds;
-use crate::graphsc::Blocks;
+use crate::blocks::Blocks;
 use crate::output::top::{COUNTS, DECIDED};
 use crate::params::CHECK_WORDS;
 use crate::program::{POINT, number_bits};

@@ -25,6 +25,7 @@
 pub mod asked;
 #[cfg(feature = "server")]
 pub mod attempt;
+mod blocks;
 #[cfg(feature = "server")]
 pub mod components;
 #[cfg(feature = "server")]

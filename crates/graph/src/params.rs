@@ -18,3 +18,6 @@ pub const CHECK_WORDS: u32 = 3;
 /// Most edges of all lists of a ranking: with more, inverses of 30 bits would tell out-degrees
 /// apart no longer.
 pub const MAX_RANKED_EDGES: u64 = 1 << 22;
+
+/// A batch of products has fewer rounds than these: numbers from there on are the next batch's.
+pub const MAX_PRODUCT_ROUNDS: u32 = 1 << 16;

@@ -104,6 +104,18 @@ pub fn number_bits(vertices: u32) -> u32 {
 /// Bits of ranks behind the point: all ranks together are 2^30 ([`crate::ranking`]).
 pub const POINT: usize = 30;
 
+/// The bits of numbers up to this one: the word of zero.
+pub(crate) fn numbers(most: u32) -> u64 {
+    (1 << (most + 1)) - 1
+}
+
+/// The number that a word of numbers up to `most` is; none if it is larger.
+#[must_use]
+pub fn number(word: Gf64, most: u32) -> Option<u64> {
+    let at_most = word.0 & numbers(most);
+    (at_most != 0).then(|| u64::from(at_most.trailing_zeros()))
+}
+
 /// After how many hops each of so many vertices was reached for the first time, from 1, of bits
 /// that
 /// say it hop after hop.

@@ -133,6 +133,7 @@ impl From<Report> for Note {
             Told::Mixed(epoch, sent) => Note::Mixed(epoch, sent),
             Told::Published(epoch) => Note::Published(epoch),
             Told::Fault(party, what) => Note::Fault(party.0, what.to_owned()),
+            Told::Convicted(party, deed) => Note::Fault(party.0, deed.in_words().to_owned()),
         }
     }
 }

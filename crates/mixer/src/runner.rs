@@ -217,7 +217,14 @@ impl Runner {
             Some(_) if self.lost => Stands::DataLost,
             Some(_) => Stands::Asking,
         };
-        let health = Health { stands, missing: self.others(false) };
+        let mut health = Health { stands, missing: self.others(false), ..Health::default() };
+        if let Some(service) = self.server.service() {
+            let stock = &service.state().stock;
+            (health.ready, health.spoilt) = (stock.ready(), stock.spoilt());
+            let newest = stock.burnt().last_key_value();
+            health.lacking = newest.map_or(Vec::new(), |(_, burnt)| burnt.lacking(service.room()));
+            health.convicted = stock.convicted().clone();
+        }
         self.reception.health.send_if_modified(|shown| {
             let new = *shown != health;
             *shown = health;

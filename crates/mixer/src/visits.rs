@@ -1,9 +1,11 @@
 //! Where devices' visits come in (spec W1): as many wait as are admitted, the others are turned
 //! away at once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_asynchromix::Room;
+use ostrakon_asynchromix::evidence::Conviction;
 use ostrakon_asynchromix::visit::{Answer, Ask};
 use ostrakon_party::PartyId;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -46,6 +48,14 @@ pub struct Health {
     pub stands: Stands,
     /// The servers with which there is no link.
     pub missing: Vec<PartyId>,
+    /// Rounds that are prepared.
+    pub ready: usize,
+    /// Batches that were spoilt one after another, and nobody was convicted of it.
+    pub spoilt: u32,
+    /// Of the newest of these: who has not shown what it has. That proves nothing against it.
+    pub lacking: Vec<PartyId>,
+    /// Who was convicted, and what shows it.
+    pub convicted: BTreeMap<PartyId, Conviction>,
 }
 
 /// A visit that waits for its answer.

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::intake::Pending;
+use crate::jobs::Subject;
 use crate::memory::bench::Bench;
 use crate::memory::desk::Desk;
 use crate::memory::history::History;
@@ -62,7 +63,9 @@ pub(crate) struct Core {
     /// The world's version.
     pub changed: watch::Sender<u64>,
     /// Those who wait for a room.
-    pub watchers: Watchers,
+    pub watchers: Watchers<RoomId>,
+    /// Who waits for news of a job's subjects.
+    pub subjects: Watchers<(u8, Subject)>,
     /// True once the server is to stop.
     pub stopping: watch::Receiver<bool>,
     pub counters: Counters,
@@ -151,6 +154,7 @@ impl Core {
         let result = work(&mut world);
         let version = world.version;
         self.watchers.wake(|id| world.rooms.get(id).is_none_or(|room| room.version > before));
+        self.subjects.wake(|(job, subject)| world.jobs.version(*job, subject) > before);
         drop(world);
         self.changed.send_replace(version);
         result

@@ -26,7 +26,7 @@ use crate::state::epochs::{Conclusion, KEPT_VERDICTS};
 use crate::state::{
     BATCHES_KEPT, BatchInfo, Collecting, Computing, Effect, Held, Owner, Room, World, scheduling,
 };
-use ostrakon_protocol::MixingPhase;
+use ostrakon_protocol::{LastEpoch, MixingPhase, Outcome};
 
 /// Words of jobs that are read at once.
 const READ_WORDS: u32 = 256;
@@ -85,13 +85,15 @@ pub(crate) async fn world(
     for row in store.epochs(KEPT_VERDICTS as u32).await? {
         restore_epoch(store, &mut world, &row).await?;
     }
+    restore_doubts(store, &mut world).await?;
     // A crash may have come before the file of a batch was deleted that had gone out of use.
     world.forget_old_batches();
     Ok(world)
 }
 
 /// Plays the words of jobs of this generation to their states. What they asked to be done was done,
-/// or is taken up ([`take_up`]).
+/// or is taken up ([`take_up`]). Those of a job that this release does not know are kept for one
+/// that does.
 async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
     let mut last = 0;
     loop {
@@ -99,8 +101,7 @@ async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
         let complete = rows.len() < READ_WORDS as usize;
         for row in rows {
             last = row.id;
-            let taken = world.take_word(&row.said, row.announcement);
-            drop(taken.ok_or(Error::Corrupt("job_words.job"))?);
+            drop(world.take_word(&row.said, row.announcement));
         }
         if complete {
             return Ok(());
@@ -130,6 +131,25 @@ fn batch(row: &BatchRow, parties: usize) -> Result<BatchInfo, Error> {
     Ok(BatchInfo { form, planned, said, dropped, interrupted: false, used, held })
 }
 
+/// Which epochs may have been read without being published, as far back as there are any.
+async fn restore_doubts(store: &Disk, world: &mut World) -> Result<(), Error> {
+    for (room, outcome) in store.unpublished().await? {
+        let room = world.rooms.get_mut(&RoomId(room)).ok_or(Error::Corrupt("epochs.room"))?;
+        let ended: LastEpoch =
+            wire::decode(&outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?;
+        if ended.outcome == Outcome::MayHaveOpened {
+            room.may_have_opened.insert(ended.number);
+        }
+    }
+    Ok(())
+}
+
+/// What this server found when it computed an epoch.
+fn conclusion(row: &EpochRow) -> Result<Option<Conclusion>, Error> {
+    let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
+    conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))
+}
+
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
     let room = world.rooms.get_mut(&RoomId(row.room)).ok_or(Error::Corrupt("epochs.room"))?;
     room.next_epoch = room.next_epoch.max(row.number + 1);
@@ -141,8 +161,15 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
     let phase = match row.state {
         EpochState::Finished => return Ok(()),
         EpochState::Settled => None,
-        EpochState::Sealed if row.conclusion.is_some() => Some(MixingPhase::Signing),
-        EpochState::Sealed => Some(MixingPhase::Mixing),
+        EpochState::Sealed => match conclusion(row)? {
+            None => Some(MixingPhase::Mixing),
+            Some(found) => {
+                if found.entry.is_some() {
+                    room.may_have_opened.insert(row.number);
+                }
+                Some(MixingPhase::Signing)
+            }
+        },
         EpochState::Collecting => {
             let empty = HostLog::new(&world.servers, &room.descriptor);
             let trust = world.trusts.of(room.descriptor.engine);
@@ -184,9 +211,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     core.repeat_announcements().await?;
     for row in core.store.epochs(KEPT_VERDICTS as u32).await? {
         let epoch = EpochId { room: RoomId(row.room), number: row.number };
-        let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
-        let conclusion = conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))?;
-        match (row.state, conclusion) {
+        match (row.state, conclusion(&row)?) {
             (EpochState::Sealed, None) => core.dispatch(vec![Effect::Compute(epoch)]),
             (EpochState::Sealed | EpochState::Settled, Some(conclusion)) => {
                 let settled = row.state == EpochState::Settled;

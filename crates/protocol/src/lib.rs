@@ -58,6 +58,23 @@ pub enum ServiceError {
     Internal,
 }
 
+impl ServiceError {
+    /// The HTTP status that says it.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::NotFound(_) => 404,
+            Self::Conflict(_) => 409,
+            Self::Refused(_) => 422,
+            Self::Forbidden(_) => 403,
+            Self::Elsewhere(_) => 421,
+            Self::TooLarge { .. } => 413,
+            Self::Busy(_) => 429,
+            Self::Unavailable(_) => 503,
+            Self::Internal => 500,
+        }
+    }
+}
+
 impl From<hosting::Refused> for ServiceError {
     fn from(refused: hosting::Refused) -> Self {
         use hosting::Refused;

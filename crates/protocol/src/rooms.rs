@@ -265,7 +265,9 @@ pub struct Status {
     pub mixing: Vec<MixingStatus>,
     /// The last epoch that ended.
     pub last: Option<LastEpoch>,
-    /// Of the last epochs, those that ended as [`Outcome::MayHaveOpened`].
+    /// Epochs whose messages somebody may have read and that are not on the board: those that the
+    /// server has begun to open, until they are published, and those that ended as
+    /// [`Outcome::MayHaveOpened`].
     #[serde(default)]
     pub may_have_opened: Vec<u64>,
     /// The room's minimum anonymity set.

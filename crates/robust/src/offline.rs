@@ -25,6 +25,7 @@ use crate::message::{Instance, Part};
 use crate::program::Program;
 use crate::tape::Tape;
 
+pub use self::judge::{Case, Deviation, Verdict};
 pub use self::record::{Complaint, Record, Reveal};
 pub(crate) use self::shuffle_stock::apply;
 pub use self::shuffle_stock::{Shuffle, ShufflePreparation, ShuffleStock, Stage};
@@ -55,7 +56,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    fn instance<R: Recipe>(&self, recipe: &R, commitments: &[Digest]) -> Instance {
+    /// The batch's name, to which all members' commitments bind it.
+    pub fn name<R: Recipe>(&self, recipe: &R, commitments: &[Digest]) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/robust/batch");
         transcript.field(&self.session.0).number(self.number);
         transcript.number(self.committee.corrupt() as u64);
@@ -63,8 +65,13 @@ impl Subject {
             transcript.field(&[member.0]).field(&commitment.0);
         }
         recipe.describe(&mut transcript);
+        transcript.finish()
+    }
+
+    /// The run by which the batch is prepared.
+    pub fn instance<R: Recipe>(&self, recipe: &R, commitments: &[Digest]) -> Instance {
         Instance {
-            name: transcript.finish(),
+            name: self.name(recipe, commitments),
             committee: Arc::clone(&self.committee),
             keys: self.keys.clone(),
             phases: recipe.program(&self.committee, 0).phases(),
@@ -419,23 +426,18 @@ impl<R: Recipe> Batch<R> {
     /// Notes what a member shows of a burnt batch; when all have, the batch is recomputed.
     fn revealed(&mut self, position: usize, reveal: Reveal) -> Step<Event<Output<R>>> {
         let mut step = Step::default();
-        let (State::Burned { complaint, complainer }, Some(instance)) =
-            (&self.state, &self.instance)
-        else {
-            return step;
-        };
-        let author = self.subject.committee.members()[position];
-        if self.subject.commitment(author, &reveal.seed) != self.commitments[&position] {
-            // A signed record against a signed record.
-            step.outputs.push(Event::Judged(Some(author)));
-            self.state = State::Over;
-            return step;
-        }
+        let State::Burned { complaint, complainer } = &self.state else { return step };
         self.reveals.entry(position).or_insert(reveal);
-        if self.reveals.len() == self.subject.committee.size() {
-            let culprit =
-                judge::culprit(instance, &self.recipe, &self.reveals, *complainer, complaint);
-            step.outputs.push(Event::Judged(culprit));
+        let commitments: Vec<Digest> = self.commitments.values().copied().collect();
+        let case = Case {
+            commitments: &commitments,
+            complainer: *complainer,
+            complaint,
+            reveals: &self.reveals,
+        };
+        let verdict = self.subject.judge(&self.recipe, &case);
+        if verdict.is_some() || self.reveals.len() == self.subject.committee.size() {
+            step.outputs.push(Event::Judged(verdict.map(|verdict| verdict.culprit)));
             self.state = State::Over;
         }
         step

@@ -101,6 +101,17 @@ impl AskedCommittee {
         self.0.cancellation(&creator.key)
     }
 
+    /// What members have signed of the end of the computation, if there is no result: JSON of
+    /// `{cancelled, ended, opened, stopped}`, of which the last are pairs of a member and its
+    /// reason. `statements` are the answers of `GET …/statements` of all members in their order,
+    /// empty of who does not answer.
+    ///
+    /// # Errors
+    /// If the question has not been read.
+    pub fn heard(&self, statements: Vec<String>) -> Result<String, JsError> {
+        self.0.heard(&statements).map_err(shown)
+    }
+
     /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing, spent,
     /// answers}`, of which the answers are null if too few had reported, and `spent`, of `{most,
     /// budget}` in thousandths of ε, if nobody counts.
@@ -121,14 +132,20 @@ pub fn job_of(view: &str) -> Result<String, JsError> {
     graph::job(view).map_err(shown)
 }
 
-/// The announcement of an input that is handed in piece by piece, for `POST …/uploads`; its body
-/// begins at byte 96.
+/// What is told each member of an input that is handed in piece by piece, for `POST …/uploads`:
+/// JSON for each, in their order. The input's body begins at byte 96. `committee` is the answer of
+/// `GET /api/v1/committee`, `contributor` whose input it is.
 ///
 /// # Errors
-/// If the input is too short to be one.
-#[wasm_bindgen(js_name = announcementOf)]
-pub fn announcement_of(input: &[u8]) -> Result<String, JsError> {
-    graph::announcement(input).map_err(shown)
+/// If the input is too short to be one, or something is malformed.
+#[wasm_bindgen(js_name = announcementsOf)]
+pub fn announcements_of(
+    committee: &str,
+    computation: &str,
+    input: &[u8],
+    contributor: &DeviceKey,
+) -> Result<Vec<String>, JsError> {
+    inner::announcements(committee, computation, input, &contributor.key).map_err(shown)
 }
 
 /// A question for connections, drafted and signed: JSON of `{id, committee, draft,
@@ -232,6 +249,17 @@ impl AskedGraph {
     /// The creator's word that nothing is to come out, for `POST …/cancellation`.
     pub fn cancellation(&self, creator: &DeviceKey) -> String {
         self.0.cancellation(&creator.key)
+    }
+
+    /// What members have signed of the end of the computation, if there is no result: JSON of
+    /// `{cancelled, ended, opened, stopped}`, of which the last are pairs of a member and its
+    /// reason. `statements` are the answers of `GET …/statements` of all members in their order,
+    /// empty of who does not answer.
+    ///
+    /// # Errors
+    /// Never, as far as known.
+    pub fn heard(&self, statements: Vec<String>) -> Result<String, JsError> {
+        self.0.heard(&statements).map_err(shown)
     }
 
     /// Checks an archive (JSON), and returns what came out: JSON of `{contributors, out, missing,

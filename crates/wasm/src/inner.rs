@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::client::{BoardReader, Link, presence_digest};
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::client::{BoardReader, Link};
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{
-    ClientEngine, Entry, EpochContext, RoomDescriptor, RoomId, Servers, SignedEntry, engines,
-};
-use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_party::{PartyId, SessionId, Trust};
+use ostrakon_broadcast::{Entry, RoomDescriptor, RoomId, Servers, SignedEntry, engines};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_party::{SessionId, Trust};
 use serde::{Deserialize, Serialize};
 
 /// What is shown to the user.
@@ -65,74 +61,6 @@ pub fn trust(engine: &str, servers: usize) -> Trust {
 pub fn room_id(hex: &str) -> Result<RoomId, Sentence> {
     RoomId::from_hex(hex)
         .ok_or_else(|| "this is no room's name: it must have 32 hexadecimal digits".to_owned())
-}
-
-pub fn sign_presence(
-    key: &SigningKey,
-    room: &str,
-    time: u64,
-    party: u8,
-) -> Result<String, Sentence> {
-    let digest = presence_digest(&room_id(room)?, time, PartyId(party));
-    Ok(data_encoding::HEXLOWER.encode(&key.sign(&digest).0))
-}
-
-/// The request for an issue, as it stands after the question mark of the address.
-pub fn sign_issue_request(
-    key: &SigningKey,
-    room: &str,
-    number: u64,
-    party: u8,
-) -> Result<String, Sentence> {
-    let name = IssueName { room: room_id(room)?, number, party: PartyId(party) };
-    let exchange = Exchange::new(key, &name).public();
-    let signature = key.sign(&envelope::request_digest(&name, &exchange));
-    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
-    let owner = key.verifying_key().to_hex();
-    Ok(format!("key={owner}&exchange={}&signature={}", hex(&exchange), hex(&signature.0)))
-}
-
-/// What the servers gave for a device's slot in one epoch, as far as it is genuine.
-pub struct Issues {
-    pub servers: Servers,
-    pub room: RoomDescriptor,
-    /// The epoch that was asked for.
-    pub number: u64,
-    given: Vec<Option<Issued>>,
-}
-
-impl Issues {
-    pub fn new(servers: Servers, room: RoomDescriptor, number: u64) -> Self {
-        let given = vec![None; servers.keys.len()];
-        Self { servers, room, number, given }
-    }
-
-    /// Takes what was sent in a server's name; nothing is taken if it is not genuine.
-    pub fn take(&mut self, key: &SigningKey, party: u8, bytes: &[u8]) -> Result<(), Sentence> {
-        let name = IssueName { room: self.room.id(), number: self.number, party: PartyId(party) };
-        let issued =
-            envelope::open(&self.servers, &name, key, bytes).map_err(|error| error.to_string())?;
-        // There is such a server, since its key has signed.
-        self.given[usize::from(party)] = Some(issued);
-        Ok(())
-    }
-
-    /// The epoch that two servers describe alike, if it is the room's.
-    pub fn epoch(&self) -> Option<EpochContext> {
-        let agreed = envelope::agreed(&self.given)?;
-        Some(agreed.context).filter(|context| context.is_of(&self.room))
-    }
-
-    /// Makes the submission from what the outbox puts into the epoch; `None` if the epoch is over.
-    pub fn submission(
-        &self,
-        engine: &dyn ClientEngine,
-        outbox: &mut Outbox,
-        key: &SigningKey,
-    ) -> Result<Option<Submission>, Sentence> {
-        let author = Author { engine, servers: &self.servers, room: &self.room, key };
-        author.submission(&self.given, outbox).map_err(|error| error.to_string())
-    }
 }
 
 #[derive(Serialize)]

@@ -14,10 +14,10 @@ mod inner;
 mod messaging;
 mod mixing;
 mod randomness;
+mod taking_part;
 
-use ostrakon_broadcast::{RoomId, client, engines, outbox, room};
+use ostrakon_broadcast::{RoomId, client, outbox, room};
 use ostrakon_crypto::SigningKey;
-use ostrakon_party::PartyId;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
 
@@ -107,31 +107,6 @@ impl DeviceKey {
     pub fn public_key(&self) -> String {
         self.key.verifying_key().to_hex()
     }
-
-    /// Signs that this device is present at server `party` at `time` (seconds since 1970): 128
-    /// hexadecimal digits.
-    ///
-    /// # Errors
-    /// If `room` is no room's name.
-    #[wasm_bindgen(js_name = signPresence)]
-    pub fn sign_presence(&self, room: &str, time: u64, party: u8) -> Result<String, JsError> {
-        inner::sign_presence(&self.key, room, time, party).map_err(shown)
-    }
-
-    /// Signs the request for what server `party` gives to this device's slot in epoch `number`: the
-    /// query `key=…&exchange=…&signature=…`.
-    ///
-    /// # Errors
-    /// If `room` is no room's name.
-    #[wasm_bindgen(js_name = signIssueRequest)]
-    pub fn sign_issue_request(
-        &self,
-        room: &str,
-        number: u64,
-        party: u8,
-    ) -> Result<String, JsError> {
-        inner::sign_issue_request(&self.key, room, number, party).map_err(shown)
-    }
 }
 
 /// The digest of a deployment's servers, from the answer of `GET /api/v1/servers`: 64 hexadecimal
@@ -206,24 +181,6 @@ pub fn tidy_code(typed: &str) -> Option<String> {
 #[wasm_bindgen(js_name = parseLink)]
 pub fn parse_link(text: &str) -> Result<String, JsError> {
     inner::parse_link(text).map_err(shown)
-}
-
-/// The server to be present at; `present` holds the number of participants by server, negative
-/// where it does not answer. See [`client::choose_home`].
-#[wasm_bindgen(js_name = chooseHome)]
-pub fn choose_home(present: &[i32], avoid: Option<u8>, draw: u32) -> Option<u8> {
-    client::choose_home(&counts(present), avoid.map(PartyId), draw).map(|id| id.0)
-}
-
-/// Whether the participants at `home` should make room for a better spread. See
-/// [`client::is_crowded`].
-#[wasm_bindgen(js_name = isCrowded)]
-pub fn is_crowded(present: &[i32], home: u8) -> bool {
-    client::is_crowded(&counts(present), PartyId(home))
-}
-
-fn counts(present: &[i32]) -> Vec<Option<u32>> {
-    present.iter().map(|count| u32::try_from(*count).ok()).collect()
 }
 
 /// The message of this device that is not on the wall yet, and its answers to polls. See
@@ -327,69 +284,6 @@ impl Outbox {
     pub fn doubt(&mut self, number: u64) {
         self.0.doubt(number);
     }
-}
-
-/// What the servers gave for this device's slot in one epoch, so far.
-#[wasm_bindgen]
-pub struct Issues(inner::Issues);
-
-#[wasm_bindgen]
-impl Issues {
-    /// Nothing yet for epoch `number`. `servers` is the answer of `GET /api/v1/servers`.
-    ///
-    /// # Errors
-    /// If one of the documents is malformed.
-    #[wasm_bindgen(constructor)]
-    pub fn new(servers: &str, descriptor: &str, number: u64) -> Result<Issues, JsError> {
-        let servers = inner::servers(servers).map_err(shown)?;
-        let room = inner::descriptor(descriptor).map_err(shown)?;
-        Ok(Self(inner::Issues::new(servers, room, number)))
-    }
-
-    /// Takes what was sent in the name of server `party`.
-    ///
-    /// # Errors
-    /// If that server did not make it for this device and this epoch; nothing was taken.
-    pub fn take(&mut self, key: &DeviceKey, party: u8, bytes: &[u8]) -> Result<(), JsError> {
-        self.0.take(&key.key, party, bytes).map_err(shown)
-    }
-}
-
-/// What is to be handed to every server, in the same bytes.
-#[wasm_bindgen]
-pub struct Submission(ostrakon_broadcast::submission::Submission);
-
-#[wasm_bindgen]
-impl Submission {
-    /// The slot.
-    #[wasm_bindgen(getter)]
-    pub fn slot(&self) -> u32 {
-        self.0.slot
-    }
-
-    /// The bytes.
-    #[wasm_bindgen(getter)]
-    pub fn body(&self) -> Vec<u8> {
-        self.0.body.clone()
-    }
-}
-
-/// Makes this device's submission to the epoch and the slot that two servers describe alike, from
-/// what `outbox` puts into it: its message or a cover. `undefined` if the epoch is over.
-/// [`Outbox::save`] must be kept before the result leaves the device.
-///
-/// # Errors
-/// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's
-/// descriptor says.
-#[wasm_bindgen]
-pub fn submit(
-    issues: &Issues,
-    outbox: &mut Outbox,
-    key: &DeviceKey,
-) -> Result<Option<Submission>, JsError> {
-    let submission =
-        issues.0.submission(engines::client(issues.0.room.engine), &mut outbox.0, &key.key);
-    Ok(submission.map_err(shown)?.map(Submission))
 }
 
 /// Follows a room's wall, believing nothing that is not signed and chained.

@@ -4,16 +4,16 @@
 //! Errors of what the user asks for begin with a name of their kind and a bar, as in `too-long|…`,
 //! by which the page says them in its reader's language.
 
-mod inner;
+pub(crate) mod inner;
 
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-use crate::{DeviceKey, Issues, Submission, shown};
+use crate::shown;
 
 /// A messages client in one room. What it knows must be kept ([`Messenger::seal`]) after every
 /// change, and before a submission leaves the device.
 #[wasm_bindgen]
-pub struct Messenger(inner::Messenger);
+pub struct Messenger(pub(crate) inner::Messenger);
 
 #[wasm_bindgen]
 impl Messenger {
@@ -180,22 +180,6 @@ impl Messenger {
     /// read. Returns what happened, as [`Messenger::read`] does.
     pub fn over(&mut self, round: u64) -> String {
         self.0.over(round)
-    }
-
-    /// Makes the submission to the round that two servers describe alike; the same one if it is
-    /// asked again. `undefined` if nothing more is sent in that round. [`Messenger::seal`] must be
-    /// kept before the result leaves the device.
-    ///
-    /// # Errors
-    /// If `issues` do not suffice or contradict each other, or if the round hides among fewer than
-    /// the user has agreed to ([`Messenger::eased`]).
-    pub fn submit(
-        &mut self,
-        issues: &Issues,
-        key: &DeviceKey,
-    ) -> Result<Option<Submission>, JsError> {
-        let submission = self.0.submission(&issues.0, &key.key).map_err(shown)?;
-        Ok(submission.map(Submission))
     }
 
     /// The minimum that a host has lowered below what the user found; then nothing is sent.

@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 
 import {
   Problem,
+  type Reply,
+  type Request,
   type Server,
   type ServerList,
   type RoomInfo,
   type Status,
 } from '../lib/servers/api';
 import type { Clock } from '../lib/page/clock';
-import type { Device } from '../lib/rooms/part/participant';
 import { Statuses } from '../lib/rooms/seen/statuses';
 import { initSync } from '../wasm/ostrakon_wasm';
 
@@ -40,13 +41,6 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets `ms` pass at once, as for a device that stands still: all that is due wakes together. */
-  async skip(ms: number): Promise<void> {
-    await settled();
-    this.time += ms - 100;
-    await this.advance(100);
-  }
-
   /** Lets `ms` pass in small steps; everything that wakes runs as far as it can. */
   async advance(ms: number): Promise<void> {
     await settled();
@@ -65,28 +59,15 @@ export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What reached a server. */
-export interface Submitted {
-  party: number;
-  epoch: number;
-  slot: number;
-  body: string;
-  at: number;
-}
-
-/** Three servers, one room, one participant under test. */
+/** Three servers, one room. */
 export class World {
   readonly clock = new VirtualClock();
   readonly servers: FakeServer[];
   readonly statuses: Statuses;
-  readonly submitted: Submitted[] = [];
-  readonly greeted: { party: number; at: number }[] = [];
-  /** Slot by party, or why none is given. */
-  slots: (number | Problem)[] = [3, 3, 3];
   private version = 0;
 
   constructor() {
-    this.servers = [0, 1, 2].map((party) => new FakeServer(party, this));
+    this.servers = [0, 1, 2].map((party) => new FakeServer(party));
     this.statuses = new Statuses('room', this.servers, this.clock, 2);
   }
 
@@ -114,6 +95,7 @@ export class World {
       places: present,
       board_length: 0,
       actions: 0,
+      raw: '',
     };
   }
 }
@@ -121,15 +103,8 @@ export class World {
 export class FakeServer implements Server {
   /** What it says when it is asked how the room stands. */
   says: Status | null = null;
-  /** Does not answer at all. */
-  away = false;
-  /** Bodies by epoch: a second, different one is refused, as a real server does. */
-  private readonly held = new Map<number, string>();
 
-  constructor(
-    readonly party: number,
-    private readonly world: World,
-  ) {}
+  constructor(readonly party: number) {}
 
   servers(): Promise<ServerList> {
     return Promise.reject(new Problem(503, 'not asked in these tests'));
@@ -144,30 +119,8 @@ export class FakeServer implements Server {
     return Promise.reject(new Problem(503, 'statuses are pushed in these tests'));
   }
 
-  async presence(): Promise<void> {
-    this.answer();
-    this.world.greeted.push({ party: this.party, at: this.world.clock.now() });
-  }
-
-  issue: Server['issue'] = async () => {
-    this.answer();
-    const slot = this.world.slots[this.party];
-    if (typeof slot !== 'number') throw slot ?? new Problem(404, 'no slot yet');
-    return Uint8Array.of(this.party, slot);
-  };
-
-  async submit(
-    _: string,
-    epoch: number,
-    submission: { slot: number; body: Uint8Array },
-  ): Promise<void> {
-    this.answer();
-    const body = new TextDecoder().decode(submission.body);
-    if ((this.held.get(epoch) ?? body) !== body)
-      throw new Problem(409, 'another submission stands');
-    this.held.set(epoch, body);
-    const at = this.world.clock.now();
-    this.world.submitted.push({ party: this.party, epoch, slot: submission.slot, body, at });
+  carry(_: Request): Promise<Reply> {
+    return Promise.resolve({ status: 0, body: '' });
   }
 
   board(_?: string, _from?: number): Promise<unknown[]> {
@@ -185,28 +138,4 @@ export class FakeServer implements Server {
   code(): Promise<{ room: string; servers: string }> {
     return Promise.reject(new Problem(404, 'not asked in these tests'));
   }
-
-  private answer(): void {
-    if (this.away) throw new TypeError('network');
-  }
-}
-
-/** A device whose submissions can be read: what it says, and from whose issues. */
-export function readableDevice(say: (epoch: number) => string | null): Device {
-  return {
-    publicKey: 'key',
-    signPresence: () => 'signature',
-    signIssueRequest: () => 'signature',
-    submission: (epoch, issues) => {
-      const said = issues.flatMap((bytes) => (bytes ? [{ party: bytes[0], slot: bytes[1] }] : []));
-      const alike = (slot: unknown) => said.filter((one) => one.slot === slot);
-      const slot = said.find((one) => alike(one.slot).length >= 2)?.slot;
-      if (slot === undefined) throw new Error('two servers are needed');
-      const words = say(epoch);
-      const from = alike(slot).map((one) => one.party);
-      return words === null
-        ? null
-        : { slot, body: new TextEncoder().encode(`${words} slot ${slot} from ${from.join('')}`) };
-    },
-  };
 }

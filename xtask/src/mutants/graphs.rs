@@ -154,7 +154,7 @@ pub(super) const GRAPHS: &[Tested] = &[
         test: "nobody_sees_the_result_with_and_without_a_list",
         edits: &[Edit {
             file: "crates/graph/src/attempt/mod.rs",
-            from: "    bind(journal, \"accepted\".to_owned(), &digest(&accepted))?;",
+            from: "    bind(journal, ACCEPTED.to_owned(), &digest(&accepted))?;",
             to: "    let _ = bind(journal, \"accepted\".to_owned(), &digest(&accepted));",
         }],
     },

@@ -354,4 +354,14 @@ pub(super) const LEDGER: &[Tested] = &[
             to: "other.has_finished()",
         }],
     },
+    Tested {
+        name: "keys that serve every attempt",
+        package: "ostrakon-agreement",
+        test: "bad_dealer_keeps_keys",
+        edits: &[Edit {
+            file: "crates/agreement/src/dkg/machine.rs",
+            from: "[&context.founding.0, &attempt.to_le_bytes()]",
+            to: "[&context.founding.0, &0_u32.to_le_bytes()]",
+        }],
+    },
 ];

@@ -113,12 +113,9 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "seed_that_was_not_committed_to",
         edits: &[Edit {
-            file: "crates/robust/src/offline.rs",
-            from: concat!(
-                "self.subject.commitment(author, &reveal.seed) != self.commitments[&p",
-                "osition]",
-            ),
-            to: "self.subject.commitment(author, &reveal.seed) == Digest([0; 32])",
+            file: "crates/robust/src/offline/judge.rs",
+            from: "self.commitment(members[**at], &reveal.seed) != case.commitments[**at]",
+            to: "self.commitment(members[**at], &reveal.seed) == Digest([0; 32])",
         }],
     },
     Tested {
@@ -140,8 +137,8 @@ pub(super) const MIXING: &[Tested] = &[
         test: "groundless_complaint",
         edits: &[Edit {
             file: "crates/robust/src/offline/judge.rs",
-            from: "truth.ends_well.then_some(complainer)",
-            to: "(!truth.ends_well).then_some(complainer)",
+            from: "truth.ends_well.then_some(verdict)",
+            to: "(!truth.ends_well).then_some(verdict)",
         }],
     },
     Tested {

@@ -350,4 +350,90 @@ pub(super) const ROOMS: &[Tested] = &[
             to: "(stock.has_begun(**number) || **number > 0)",
         }],
     },
+    Tested {
+        name: "what is shown is bound to no batch",
+        package: "ostrakon-asynchromix",
+        test: "records_beside_other_commitments",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/evidence.rs",
+            from: "transcript.field(&name.0).field(record)",
+            to: "transcript.field(&name.0[..0]).field(record)",
+        }],
+    },
+    Tested {
+        name: "what is shown is forgotten at a start",
+        package: "ostrakon-asynchromix",
+        test: "what_is_shown_of_a_burnt_batch",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/service/preparing.rs",
+            from: "Write::Put(Key::Shown(number), wire::encode(&shown))",
+            to: "Write::Delete(Key::Shown(number))",
+        }],
+    },
+    Tested {
+        name: "a complaint that nobody signed",
+        package: "ostrakon-asynchromix",
+        test: "complaint_after_ready",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/evidence.rs",
+            from: concat!(
+                "burnt.complaint().is_some()\n            && burnt.signed(room, complai",
+                "ner",
+            ),
+            to: concat!(
+                "burnt.complaint().is_some()\n            || burnt.signed(room, complai",
+                "ner",
+            ),
+        }],
+    },
+    Tested {
+        name: "evidence that nobody signed",
+        package: "ostrakon-asynchromix",
+        test: "changed_evidence_convicts",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/evidence.rs",
+            from: "if !all.all(",
+            to: "if !all.any(",
+        }],
+    },
+    Tested {
+        name: "stock is prepared with who was convicted",
+        package: "ostrakon-asynchromix",
+        test: "a_groundless_complaint_convicts",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/state/stock.rs",
+            from: "self.convicted.contains_key(member)",
+            to: "self.convicted.contains_key(member) && self.spoilt > 9",
+        }],
+    },
+    Tested {
+        name: "what a convicted server has under way goes on",
+        package: "ostrakon-asynchromix",
+        test: "a_groundless_complaint_convicts",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/state/stock.rs",
+            from: "!batch.ready && room.committee_of(**number)",
+            to: "batch.ready && room.committee_of(**number)",
+        }],
+    },
+    Tested {
+        name: "nobody says that a room has ended",
+        package: "ostrakon-asynchromix",
+        test: "a_liar_in_preparation_is_convicted",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/visitor.rs",
+            from: "if stopped(&corrupt) {",
+            to: "if stopped(&|party| corrupt(party) && silent.contains(party)) {",
+        }],
+    },
+    Tested {
+        name: "noise that is taken for a message",
+        package: "ostrakon-asynchromix",
+        test: "what_a_participant_says_is_changed",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/row.rs",
+            from: "tag(room, epoch, rest)[..] != *found",
+            to: "found.is_empty() && tag(room, epoch, rest)[..] != *found",
+        }],
+    },
 ];

@@ -1,5 +1,7 @@
 //! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
 
+use std::borrow::Borrow;
+
 use futures::future::{Either, pending, select, try_join, try_join3};
 use ostrakon_crypto::{Digest, Secret, Transcript};
 use ostrakon_kernels::zeroed_table;
@@ -19,7 +21,7 @@ use super::keys::{BatchKeys, EpochKeys, PairStatement};
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
-use super::registration::{Held, Registry, Run};
+use super::registration::{Held, Registry, Run, Unregistered};
 use super::tables::{Mixing, Owner, Pads};
 use super::{K23, P1, P2, P3};
 use crate::client::PadContext;
@@ -82,6 +84,17 @@ impl From<Unsealed<Fault>> for Halt {
     }
 }
 
+impl From<Unregistered> for Halt {
+    fn from(why: Unregistered) -> Self {
+        match why {
+            Unregistered::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
+            Unregistered::Disagreement(pair) => Halt::Stop(Abort::Seeds(pair)),
+            Unregistered::Marks(why) => Halt::End(Unmixed::Marks(why)),
+            Unregistered::Unfit(why) => Halt::End(Unmixed::Unfit(why)),
+        }
+    }
+}
+
 /// The batch's mark: the one sealed list that it may be used on.
 pub fn spent_mark(spec: &EpochSpec) -> String {
     format!("clarion batch {} spent on", spec.batch)
@@ -97,6 +110,10 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// Mixes. After a crash the same call with the same slots, registry and batch continues: what this
 /// server sends again is what it sent before.
 ///
+/// `registry` brings those who are registered. Where they register for this epoch alone it is
+/// [`super::registration::agree`], which a crash has repeated like the rest: like the rest, it then
+/// stops nobody who was ready.
+///
 /// Marks, each written before the message that depends on it is sent: its contribution to the coin;
 /// all commitments to it; the lists, if they differ; the sealed list; what the batch is spent on;
 /// the header of each table received; the joint coin; the outcome and the certificate.
@@ -108,12 +125,12 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 ///
 /// # Errors
 /// [`Unmixed`].
-pub async fn mix(
+pub async fn mix<R: Borrow<Registry>>(
     party: &Party,
     batch: BatchKeys,
     spec: EpochSpec,
     slots: Vec<Slot<TakenIn<'_>>>,
-    registry: &Registry,
+    registry: impl Future<Output = Result<R, Unregistered>>,
     marks: &dyn Marks,
     randomness: [u8; 32],
 ) -> Result<Mixed, Unmixed> {
@@ -124,9 +141,12 @@ pub async fn mix(
     if !run.subject.is_valid() {
         return Err(Unmixed::Unfit("its size is not within the limits"));
     }
-    let epoch = Epoch { run: &run, spec: &spec, marks, registry };
     let outcome = Outcome { run: &run, marks };
-    let mixing = epoch.checked(batch.epoch(&spec), slots, randomness);
+    let mixing = async {
+        let registry = registry.await?;
+        let epoch = Epoch { run: &run, spec: &spec, marks, registry: registry.borrow() };
+        epoch.checked(batch.epoch(&spec), slots, randomness).await
+    };
     let state = match outcome.standing()? {
         Some(Standing::Ready(digest)) => resumed(outcome, &digest, mixing).await?,
         Some(Standing::Stopped(by, why)) => return Err(outcome.stopped(by, why)),
@@ -210,7 +230,7 @@ fn checked_reason(run: &Run, by: PartyId, why: Abort) -> Abort {
         Abort::Contradiction(found) if found.pair(roster, &run.subject).is_some() => why,
         Abort::Fault(_) | Abort::Contradiction(_) => Abort::Told,
         // On a peer's word alone only a pair that it is in is suspected.
-        Abort::Keys(pair) if !pair.contains(by.0) => Abort::Told,
+        Abort::Keys(pair) | Abort::Seeds(pair) if !pair.contains(by.0) => Abort::Told,
         _ => why,
     }
 }

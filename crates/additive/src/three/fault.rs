@@ -164,6 +164,8 @@ pub enum Abort {
     Words(Kind),
     /// The members of a pair state different keys.
     Keys(Pair),
+    /// A member of a pair gives a false seed of a registration, or none.
+    Seeds(Pair),
     /// The joint coin is another one than before a crash.
     Coin,
     /// A peer has stopped.
@@ -184,7 +186,7 @@ impl Abort {
             Abort::Words(kind) => {
                 WORDS.iter().find(|words| words.kind == *kind).and_then(|words| with(words.from))
             }
-            Abort::Keys(pair) => Some(*pair),
+            Abort::Keys(pair) | Abort::Seeds(pair) => Some(*pair),
             Abort::Coin | Abort::Told => None,
         }
     }

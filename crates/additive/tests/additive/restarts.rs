@@ -1,10 +1,18 @@
 //! Servers that come back: what they say from their marks alone, and what they refuse to begin.
 
-use ostrakon_additive::three::epoch::{Unmixed, may_have_opened};
+use futures::FutureExt;
+use ostrakon_additive::client::Registration;
+use ostrakon_additive::three::epoch::{self, Unmixed, may_have_opened};
+use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::Kind;
-use ostrakon_party::{PartyId, wire};
+use ostrakon_additive::three::registration;
+use ostrakon_party::{Message, PartyId, wire};
 use ostrakon_testkit::{Network, Saboteur};
+use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::steps;
+use ostrakon_threeparty::seal::Slot;
 
+use crate::registrations::sign;
 use crate::world::*;
 
 const WIDTH: usize = 16;
@@ -56,6 +64,123 @@ fn who_has_stopped_says_so_again_without_a_peer() {
     assert!(posted(&second, 1, Kind::Withdrawn), "P2 was ready before it heard");
     assert!(posted(&second, 2, Kind::Abort));
     assert!(!may_have_opened(&scene.spec, &marks[2].all()));
+}
+
+/// An epoch for which its participants register. P1 cannot open the box of one of them.
+struct Registering {
+    scene: Scene,
+    registrations: Vec<Slot<Registration>>,
+}
+
+impl Registering {
+    fn new(seed: u64) -> Self {
+        let deployment = Deployment::new(seed);
+        let mut list: Vec<_> = (0..4).map(|number| deployment.register(number, 0)).collect();
+        list[1].0.boxes[0].closed[5] ^= 1;
+        sign(&deployment, &mut list[1].0, 1);
+        let registrations = registered_slots(&list);
+        Self { scene: Scene::of(deployment, list, WIDTH as u32, 0, 0), registrations }
+    }
+
+    /// Runs registrations and epoch, or goes on with them after all servers were restarted.
+    fn run(&self, network: &Network, marks: &[Memory; 3]) -> Result3 {
+        let deployment = &self.scene.deployment;
+        deployment.world.run(network, |party| {
+            let (marks, spec) = (&marks[party.id.index()], deployment.registration_spec());
+            let batch = BatchKeys::from_bytes(&deployment.batches[party.id.index()]).unwrap();
+            let key = deployment.registration_key(party.id);
+            async move {
+                let looked = looked_at(&party, &spec, &key, self.registrations.clone());
+                let registry = registration::agree(&party, spec, &key, looked, marks);
+                let slots = taken_in(self.scene.slots.clone());
+                let spec = self.scene.spec;
+                let mixed = epoch::mix(&party, batch, spec, slots, registry, marks, [5; 32]);
+                Ok(mixed.await?.open().await)
+            }
+            .boxed_local()
+        })
+    }
+
+    /// Whether this is a server's list of registrations.
+    fn is_list(&self) -> impl Fn(&Message) -> bool + Send + Sync + 'static {
+        let instance = self.scene.deployment.registration_spec().instance();
+        move |message| {
+            let tag = &message.signed.header.tag;
+            (tag.instance, tag.step) == (instance, steps::SUBMISSION_LIST)
+        }
+    }
+
+    /// What P3 does to stop P1 by registrations: a malformed list, or a false seed.
+    fn deceptions(&self) -> [Network; 2] {
+        let is_list = self.is_list();
+        let malformed =
+            move |to, message: &Message| (is_list(message) && to == PartyId(0)).then(|| vec![0; 7]);
+        let falsely = |_, message: &Message| {
+            let mut body = message.body.to_vec();
+            is(message, Kind::Seeds).then(|| {
+                body[10] ^= 1;
+                body
+            })
+        };
+        let deployment = &self.scene.deployment;
+        [deployment.corrupt(2, malformed), deployment.corrupt(2, falsely)]
+    }
+}
+
+/// All are ready, P2 opens, and P1 is restarted before it knows. It registers participants again,
+/// and P3, who can read everything by now, spoils that. P1 does not stop: it says again that it was
+/// ready, and passes on the collection.
+#[test]
+fn who_was_ready_is_not_stopped_by_registrations_after_a_crash() {
+    let epoch = Registering::new(76);
+    let world = &epoch.scene.deployment.world;
+    for deception in epoch.deceptions() {
+        let marks: [Memory; 3] = Default::default();
+        let first = epoch.scene.deployment.corrupt(2, |to, message| {
+            let told = is(message, Kind::Ready) || is(message, Kind::Collection);
+            (told && to == PartyId(0)).then(|| vec![0; message.body.len()])
+        });
+        let lost = Saboteur::rewriting(PartyId(1), world.key(PartyId(1)), |to, message| {
+            (is(message, Kind::Collection) && to == PartyId(0)).then(Vec::new)
+        });
+        first.corrupt(lost);
+        let results = epoch.run(&first, &marks);
+        assert!(results[0].is_none(), "P1 waits");
+        assert!(posted(&first, 1, Kind::Collection), "P2 opens");
+        assert!(posted(&first, 0, Kind::Ready) && !posted(&first, 0, Kind::Collection));
+        let results = epoch.run(&deception, &marks);
+        let stopped = results[0].as_ref().and_then(|result| result.as_ref().err());
+        assert_eq!(stopped, None, "P1 was ready");
+        assert!(!posted(&deception, 0, Kind::Abort));
+        assert!(posted(&deception, 0, Kind::Collection), "P1 helps whoever lacks it");
+    }
+}
+
+/// P3 stops P1 by registrations. All are restarted, and P3 behaves: what P1 has said stands, so
+/// nobody is ever ready, and nothing is read of an epoch that P1 has given up.
+#[test]
+fn who_was_stopped_by_registrations_is_never_ready() {
+    let epoch = Registering::new(77);
+    for (deception, proved) in epoch.deceptions().into_iter().zip([true, false]) {
+        let marks: [Memory; 3] = Default::default();
+        let results = epoch.run(&deception, &marks);
+        let stopped = |results: &Result3| {
+            match &results[0] {
+                Some(Err(Unmixed::Fault(fault))) => {
+                    assert!(proved && fault.verify(&epoch.scene.deployment.world.roster));
+                }
+                Some(Err(Unmixed::Aborted { by, pair })) => {
+                    assert_eq!((proved, *by, *pair), (false, PartyId(0), Some(Pair::of(0, 2))));
+                }
+                _ => panic!("P1 goes on"),
+            }
+            assert!(matches!(results[1], Some(Err(Unmixed::Aborted { .. }))), "P2 is told");
+        };
+        stopped(&results);
+        let again = Network::default();
+        stopped(&epoch.run(&again, &marks));
+        assert!(!(0..3).any(|server| posted(&again, server, Kind::Ready)));
+    }
 }
 
 /// Moves a scene to the next round of its participants' seeds, in the same context.

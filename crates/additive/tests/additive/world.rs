@@ -300,17 +300,29 @@ impl Scene {
     pub fn drawn(deployment: Deployment, participants: u32, width: u32, draw: u64) -> Self {
         let registered: Vec<_> =
             (0..participants).map(|number| deployment.register(number, draw)).collect();
+        Self::of(deployment, registered, width, draw, BATCH)
+    }
+
+    /// With these participants, whose seeds are moved on to a round.
+    pub fn of(
+        deployment: Deployment,
+        registered: Vec<(Registration, OwnSeeds)>,
+        width: u32,
+        draw: u64,
+        round: u64,
+    ) -> Self {
         let slots = registered_slots(&registered);
+        let participants = slots.len() as u32;
         let registries = deployment.registrations(&Network::default(), |_| slots.clone());
         let mut registries: Vec<Registry> =
             registries.into_iter().map(|r| r.unwrap().unwrap()).collect();
-        registries.iter_mut().for_each(|registry| registry.advance_to(BATCH).unwrap());
+        registries.iter_mut().for_each(|registry| registry.advance_to(round).unwrap());
         assert!(registries.iter().all(|registry| registry.len() == participants as usize));
         let spec = EpochSpec {
             context: Digest([8; 32]),
             number: 5,
             batch: BATCH,
-            round: BATCH,
+            round,
             slots: participants,
             width,
             minimum: 0,
@@ -318,7 +330,7 @@ impl Scene {
         let registrations = registered.iter().map(|(registration, _)| registration.content());
         let registrations: Vec<Digest> = registrations.collect();
         let mut seeds: Vec<OwnSeeds> = registered.into_iter().map(|(_, seeds)| seeds).collect();
-        seeds.iter_mut().for_each(|seeds| seeds.advance_to(BATCH).unwrap());
+        seeds.iter_mut().for_each(|seeds| seeds.advance_to(round).unwrap());
         let (slots, starts) = (Vec::new(), AtomicU64::new(0));
         let mut scene =
             Self { deployment, spec, registries, registrations, seeds, slots, draw, starts };
@@ -429,8 +441,8 @@ impl Scene {
         let batch = BatchKeys::from_bytes(&self.deployment.batches[i]).unwrap();
         let randomness = self.deployment.world.randomness(party.id, drawn);
         let slots = taken_in(slots);
-        let mixed =
-            epoch::mix(party, batch, self.spec, slots, &self.registries[i], marks, randomness);
+        let registry = std::future::ready(Ok(&self.registries[i]));
+        let mixed = epoch::mix(party, batch, self.spec, slots, registry, marks, randomness);
         Ok(mixed.await?.open().await)
     }
 

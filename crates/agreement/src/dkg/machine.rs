@@ -29,6 +29,18 @@ pub enum Failure {
     TwoWords(PartyId),
 }
 
+impl Failure {
+    /// Who is at fault.
+    #[must_use]
+    pub fn culprit(self) -> PartyId {
+        let (Failure::BadOpening(party)
+        | Failure::BadShare(party)
+        | Failure::FalseComplaint(party)
+        | Failure::TwoWords(party)) = self;
+        party
+    }
+}
+
 /// The result of an attempt that all servers signed.
 #[derive(Debug)]
 pub struct Finished {

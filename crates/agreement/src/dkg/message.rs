@@ -56,7 +56,7 @@ pub(super) enum Body {
 }
 
 impl Body {
-    fn kind(&self) -> u64 {
+    pub fn kind(&self) -> u64 {
         match self {
             Body::Commit(..) => 1,
             Body::Open(_) => 2,

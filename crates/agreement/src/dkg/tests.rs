@@ -5,6 +5,9 @@ use ostrakon_party::Delivery;
 
 use super::*;
 
+#[path = "tests/sabotage.rs"]
+mod sabotage;
+
 const SESSION: Digest = Digest([3; 32]);
 
 fn signing(i: usize) -> SigningKey {
@@ -25,8 +28,12 @@ struct World {
 }
 
 fn context(attempt: u32) -> Context {
-    let identities = ByParty::new(4, |party| signing(party.index()).verifying_key());
-    Context::new(SESSION, attempt, &Trust::under_a_third(4).unwrap(), &identities)
+    context_of(4, attempt)
+}
+
+fn context_of(n: usize, attempt: u32) -> Context {
+    let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
+    Context::new(SESSION, attempt, &Trust::under_a_third(n).unwrap(), &identities)
 }
 
 fn machine(n: usize, attempt: u32, i: usize) -> (Dkg, DkgStep) {

@@ -1,25 +1,28 @@
 //! The interface of a committee's member ([`ostrakon_committee::Service`]).
 
 mod arriving;
+mod leaving;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use ostrakon_committee::{Announced, PIECE_BYTES, Refused, Service, Uploaded, View};
+use ostrakon_committee::{PIECE_BYTES, Refused, Service, Uploaded, View};
 use ostrakon_computation::{
-    Cancellation, Committee, ComputationId, Input, Order, SignedDraft, Statement,
+    Announced, Cancellation, Committee, ComputationId, Input, Order, SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_node::config::Limits;
 use serde_json::{Value, json};
 
 use crate::extract::bearer;
+use crate::guard::{Guard, limit};
 use crate::problem::Problem;
 use crate::router::{cors, in_time};
 use crate::web::{self, METRICS};
@@ -63,6 +66,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, operating: Ope
         .with_state(service)
         .layer(middleware::from_fn(front))
         .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn_with_state(Guard::without_rooms(Limits::default()), limit))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
         .layer(cors())
 }
@@ -180,9 +184,9 @@ async fn piece(
     Path((id, upload, at)): Path<(ComputationId, Digest, u64)>,
     body: Body,
 ) -> Answer<Json<Value>> {
-    let long =
-        |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "a piece is too long, or was cut off");
-    let piece = to_bytes(body, PIECE_BYTES).await.map_err(long)?;
+    // Nothing is read for a name that nobody has been given.
+    service.awaits(&id, &upload).await?;
+    let (piece, _held) = arriving::read(body, PIECE_BYTES, |_| Ok(()), &arriving::ROOM).await?;
     Ok(Json(json!({ "bytes": service.piece(&id, &upload, at, &piece).await? })))
 }
 
@@ -190,9 +194,9 @@ async fn input(
     State(service): State<Service>,
     Path((id, contributor, body)): Path<(ComputationId, VerifyingKey, Digest)>,
 ) -> Answer<Response> {
-    let bytes = service.input(&id, &contributor, &body).await?;
-    let kind = HeaderValue::from_static("application/octet-stream");
-    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+    let limit = service.input_bytes(&id)?;
+    let load = async { Ok(service.input(&id, &contributor, &body).await?) };
+    leaving::send(limit, load, &leaving::ROOM).await
 }
 
 async fn order(

@@ -12,7 +12,8 @@ use ostrakon_party::{PartyId, wire};
 use crate::board::SignedEntry;
 use crate::disk::{Disk, Key, Write};
 use crate::message::Message;
-use crate::state::{KEPT, State};
+use crate::room::KEPT;
+use crate::state::State;
 use crate::visit::{ENTRY_BYTES, MAX_ENTRIES};
 
 use super::{Effects, Service};

@@ -6,6 +6,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
 use crate::disk::Write;
+use crate::evidence::Deed;
 use crate::message::{Message, ToClient};
 
 /// What a server has to say to whoever runs it.
@@ -40,6 +41,9 @@ pub enum Told {
     Published(u64),
     /// Another server did something wrong.
     Fault(PartyId, &'static str),
+    /// A server was convicted by what all have shown of a burnt batch: nothing more is prepared
+    /// with it.
+    Convicted(PartyId, Deed),
 }
 
 /// What an event leads to. The writes are made durable, in order, before a message leaves.

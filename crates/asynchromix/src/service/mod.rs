@@ -77,6 +77,8 @@ pub struct Service<K> {
     mixing: Mixing,
     catching: CatchingUp,
     faults: BTreeSet<(PartyId, &'static str)>,
+    /// Who was told to be convicted.
+    convicted: BTreeSet<PartyId>,
 }
 
 /// What a server is made from.
@@ -136,6 +138,7 @@ impl<K: Keys> Service<K> {
             mixing: Mixing::load(disk),
             catching: CatchingUp::load(disk),
             faults: BTreeSet::new(),
+            convicted: BTreeSet::new(),
             room,
         };
         let mut effects = Effects::default();
@@ -349,6 +352,7 @@ impl<K: Keys> Service<K> {
         if !self.runs() {
             return;
         }
+        self.tell_convicted(effects);
         self.prepare(effects);
         self.collect();
         self.mix(effects);
@@ -397,6 +401,15 @@ impl<K: Keys> Service<K> {
         self.stirred = true;
     }
 
+    /// Tells who was convicted, once in a life.
+    fn tell_convicted(&mut self, effects: &mut Effects) {
+        for (party, of) in self.state.stock.convicted() {
+            if self.convicted.insert(*party) {
+                effects.told.push(Told::Convicted(*party, of.deed));
+            }
+        }
+    }
+
     /// Takes note of what the order has changed.
     fn changed(&mut self, changes: Vec<Change>, effects: &mut Effects) {
         for change in changes {
@@ -415,6 +428,8 @@ impl<K: Keys> Service<K> {
                     self.burnt(number, effects);
                     effects.told.push(Told::Burnt(number));
                 }
+                // Who was convicted is told from the state, after a start, too.
+                Change::Judged(..) => {}
                 Change::Opened(epoch) => effects.told.push(Told::Opened(epoch)),
                 Change::Closed(epoch) => effects.told.push(Told::Closed(epoch)),
                 Change::Sealed(epoch) => self.sealed(epoch, effects),

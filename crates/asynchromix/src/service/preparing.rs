@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ostrakon_agreement::Keys;
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, wire};
 use ostrakon_robust::machine::Step;
-use ostrakon_robust::offline::{Batch, Checked, Event, Record, Shuffle, ShuffleStock, Subject};
+use ostrakon_robust::offline::{Batch, Checked, Event, Record, Shuffle, ShuffleStock};
 use rand_core::Rng;
 
 use crate::disk::{Disk, Key, Write};
+use crate::evidence::Shown;
 use crate::message::RunId;
 use crate::state::State;
 use crate::word::Word;
@@ -24,8 +25,8 @@ const GIVES_WAY: u32 = 100;
 /// What this server has of batches that are not ready.
 pub(super) struct Preparing {
     running: BTreeMap<u64, Batch<Shuffle>>,
-    /// Batches that were burnt, until they are judged; one of each set.
-    burnt: BTreeMap<u64, Batch<Shuffle>>,
+    /// What this server shows of batches that were burnt, until that is ordered.
+    shown: BTreeMap<u64, Shown>,
     /// Batches that this disk has begun: none is begun a second time.
     begun: BTreeSet<u64>,
     /// Shares that were written down and are not in use, with the batches' names.
@@ -38,7 +39,7 @@ impl Preparing {
     pub fn load(disk: &Disk) -> Self {
         let mut preparing = Self {
             running: BTreeMap::new(),
-            burnt: BTreeMap::new(),
+            shown: BTreeMap::new(),
             begun: BTreeSet::new(),
             dormant: BTreeMap::new(),
             gives_way: GIVES_WAY,
@@ -47,6 +48,10 @@ impl Preparing {
             match key {
                 Key::Begun(number) => drop(preparing.begun.insert(*number)),
                 Key::Stock(number) => drop(preparing.dormant.insert(*number, value.clone())),
+                Key::Shown(number) => {
+                    let shown = wire::decode(value).ok();
+                    preparing.shown.extend(shown.map(|shown| (*number, shown)));
+                }
                 _ => {}
             }
         }
@@ -59,7 +64,7 @@ impl Preparing {
     }
 
     pub fn len(&self) -> usize {
-        self.running.len() + self.burnt.len() + self.dormant.len()
+        self.running.len() + self.shown.len() + self.dormant.len()
     }
 }
 
@@ -75,6 +80,7 @@ impl<K: Keys> Service<K> {
         };
         let lacking: Vec<_> = self.state.stock.batches.iter().filter_map(lacking).collect();
         self.say_right_again();
+        self.show_again(effects);
         let mixes = self.state.epochs.values().any(|epoch| !epoch.collects());
         if !mixes {
             self.preparing.gives_way = GIVES_WAY;
@@ -103,6 +109,34 @@ impl<K: Keys> Service<K> {
         }
     }
 
+    /// Shows what this server has of burnt batches, also after a restart: without what all members
+    /// have nobody is convicted.
+    fn show_again(&mut self, effects: &mut Effects) {
+        let stock = &self.state.stock;
+        let mut over = Vec::new();
+        let mut lacking = Vec::new();
+        for (number, shown) in &self.preparing.shown {
+            let position = self.room.committee_of(*number).position(self.me);
+            match (stock.burnt().get(number), position) {
+                (Some(burnt), Some(position)) if !burnt.has_shown(position) => {
+                    lacking.push((*number, shown.clone()));
+                }
+                (Some(_), _) => {}
+                // The state may not have come so far.
+                (None, _) if !stock.has_begun(*number) || stock.batches.contains_key(number) => {}
+                (None, _) => over.push(*number),
+            }
+        }
+        for (number, shown) in lacking {
+            self.say_once("show", number, Word::Show(number, shown));
+        }
+        for number in over {
+            self.preparing.shown.remove(&number);
+            self.said.remove(&("show", number));
+            effects.writes.push(Write::Delete(Key::Shown(number)));
+        }
+    }
+
     fn begin_batch(&mut self, number: u64, effects: &mut Effects) {
         let committee = Arc::clone(self.room.committee_of(number));
         let Some(me) = committee.position(self.me) else { return };
@@ -111,12 +145,7 @@ impl<K: Keys> Service<K> {
         self.preparing.begun.insert(number);
         let mut seed = [0; 32];
         self.rng.fill_bytes(&mut seed);
-        let subject = Subject {
-            session: self.room.digest(),
-            number,
-            keys: self.room.keys_of(&committee),
-            committee: Arc::clone(&committee),
-        };
+        let subject = self.room.subject_of(number);
         let (signing, recipe) = (Arc::clone(&self.signing), self.room.shuffle_of(number));
         let (mut batch, record) = Batch::new(subject, recipe, me, signing, Secret::new(seed));
         self.backlog.push_back(Word::Batch(number, record.to_bytes()));
@@ -137,11 +166,9 @@ impl<K: Keys> Service<K> {
         record: &[u8],
         effects: &mut Effects,
     ) {
-        let Preparing { running, burnt, .. } = &mut self.preparing;
-        let Some(batch) = running.get_mut(&number).or_else(|| burnt.get_mut(&number)) else {
-            return;
-        };
-        if let Some(record) = Record::from_bytes(record) {
+        let Some(batch) = self.preparing.running.get_mut(&number) else { return };
+        // What members show they sign: that is another word.
+        if let Some(record @ (Record::Commit(_) | Record::Right)) = Record::from_bytes(record) {
             let step = batch.ordered(author, record, &mut self.rng);
             self.batch_step(number, step, effects);
         }
@@ -179,18 +206,20 @@ impl<K: Keys> Service<K> {
                         let sent = self.delivery.elements(run);
                         effects.told.push(Told::Prepared(number, sent));
                     }
-                    self.backlog.push_back(Word::Batch(number, record.to_bytes()));
+                    let batch = self.preparing.running.get(&number);
+                    let word = match (&record, batch.and_then(Batch::instance)) {
+                        (Record::Complaint(_), Some(instance)) => {
+                            let shown = Shown::sign(&instance.name, &record, &self.signing);
+                            Word::Show(number, shown)
+                        }
+                        _ => Word::Batch(number, record.to_bytes()),
+                    };
+                    self.backlog.push_back(word);
                     self.stirred = true;
                 }
                 Event::Ready(checked) => drop(self.stock.insert(number, checked)),
-                Event::Burned => {}
-                Event::Judged(culprit) => {
-                    self.preparing.burnt.remove(&number);
-                    if let Some(party) = culprit {
-                        self.say_once("convict", party.0.into(), Word::Convict(party));
-                        self.fault(party, "deviated in a batch that was burnt", effects);
-                    }
-                }
+                // What all show is judged in the agreed state.
+                Event::Burned | Event::Judged(_) => {}
             }
         }
     }
@@ -227,12 +256,25 @@ impl<K: Keys> Service<K> {
     }
 
     pub(super) fn burnt(&mut self, number: u64, effects: &mut Effects) {
-        if let Some(batch) = self.preparing.running.remove(&number) {
-            let sets = self.room.committees().len() as u64;
-            self.preparing.burnt.retain(|other, _| other % sets != number % sets);
-            self.preparing.burnt.insert(number, batch);
+        let running = self.preparing.running.remove(&number);
+        if let Some(shown) = running.and_then(|batch| self.own_part(number, batch)) {
+            // It is written down: a restart must not be what leaves a liar unnamed.
+            effects.writes.push(Write::Put(Key::Shown(number), wire::encode(&shown)));
+            self.preparing.shown.insert(number, shown);
         }
         self.drop_batch(number, effects);
+    }
+
+    /// What this server has of a batch that was burnt, if it has taken part in it.
+    fn own_part(&mut self, number: u64, mut batch: Batch<Shuffle>) -> Option<Shown> {
+        let (complainer, complaint) = self.state.stock.burnt().get(&number)?.complaint()?;
+        let author = self.room.committee_of(number).members()[complainer];
+        let step = batch.ordered(author, Record::Complaint(complaint), &mut self.rng);
+        let name = batch.instance()?.name;
+        step.outputs.into_iter().find_map(|event| match event {
+            Event::Propose(record) => Some(Shown::sign(&name, &record, &self.signing)),
+            _ => None,
+        })
     }
 
     /// Forgets a batch, on the disk too. The shares go first: without the mark that it was begun
@@ -289,7 +331,6 @@ impl<K: Keys> Service<K> {
             self.preparing.running.remove(&number);
             self.delivery.forget(RunId::Batch(number));
         }
-        self.preparing.burnt.clear();
     }
 
     /// This server's data are lost: it uses nothing that it held.
@@ -304,7 +345,9 @@ impl<K: Keys> Service<K> {
             self.delivery.forget(RunId::Batch(number));
             effects.writes.push(Write::Delete(Key::Stock(number)));
         }
-        self.preparing.burnt.clear();
+        for number in std::mem::take(&mut self.preparing.shown).into_keys() {
+            effects.writes.push(Write::Delete(Key::Shown(number)));
+        }
         self.backlog.clear();
         self.desk.forget_requests();
         self.mixing.forget();

@@ -35,15 +35,17 @@ impl<K: Keys> Service<K> {
             rows: count(epoch.rows_in(&self.room)),
             age: self.desk.age_of(number),
         });
+        let stock = &self.state.stock;
         let under_way = self.state.epochs.len() - usize::from(collecting.is_some());
         Standing {
             runs: self.runs(),
             entries: self.state.entries,
             collecting,
             mixing: count(under_way),
-            ready: count(self.state.stock.ready()),
+            ready: count(stock.ready()),
             reached,
-            convicted: self.state.stock.excluded(),
+            convicted: stock.convicted().iter().map(|(id, of)| (*id, of.deed)).collect(),
+            spoilt: stock.spoilt(),
         }
     }
 }

@@ -4,13 +4,14 @@
 mod epoch;
 mod stock;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ostrakon_crypto::{Digest, Signature, Transcript};
 use ostrakon_party::{PartyId, wire};
+use ostrakon_robust::offline::Verdict;
 use serde::{Deserialize, Serialize};
 
-use crate::room::Room;
+use crate::room::{KEPT, Room};
 use crate::word::Word;
 
 pub use self::epoch::{Epoch, Place, Seal, place};
@@ -18,9 +19,6 @@ pub use self::stock::{Batch, Stock};
 
 /// Epochs that may be under way: one collects while the one before is mixed.
 pub const UNDER_WAY: usize = 2;
-
-/// The newest entries whose signatures are in the state, and that servers hold for others.
-pub const KEPT: usize = 256;
 
 /// An entry's digest, with the signatures of at least t + 1 servers.
 pub type Proof = (Digest, Vec<(PartyId, Signature)>);
@@ -36,6 +34,8 @@ pub enum Change {
     Dropped(u64),
     /// A complaint burns a batch: all show what they have of it.
     Burnt(u64),
+    /// A burnt batch is judged; nobody, if it failed by bad luck.
+    Judged(u64, Option<Verdict>),
     /// An epoch collects.
     Opened(u64),
     /// An epoch takes no more participants.
@@ -71,8 +71,6 @@ pub struct State {
     /// Proofs of the newest entries. Whoever has an entry without having seen how it was signed, as
     /// it went on from a checkpoint, finds here that it is the right one.
     proofs: BTreeMap<u64, Proof>,
-    /// Who is said by whom to have deviated in a burnt batch.
-    convictions: BTreeSet<(PartyId, PartyId)>,
 }
 
 impl State {
@@ -86,7 +84,6 @@ impl State {
             head: Digest([0; 32]),
             entries: 0,
             proofs: BTreeMap::new(),
-            convictions: BTreeSet::new(),
         };
         drop(state.stock.begin(room));
         state
@@ -123,11 +120,8 @@ impl State {
     pub fn apply(&mut self, room: &Room, author: PartyId, word: &Word) -> Vec<Change> {
         let mut changes = match word {
             Word::Batch(number, record) => self.stock.record(room, *number, author, record),
+            Word::Show(number, shown) => self.stock.show(room, *number, author, shown),
             Word::Out(number) => self.stock.out(room, *number, author),
-            Word::Convict(party) => {
-                self.convict(room, author, *party);
-                Vec::new()
-            }
             Word::Board(epoch, entry, signature) => {
                 self.publish(room, *epoch, author, (*entry, *signature))
             }
@@ -165,17 +159,6 @@ impl State {
         }
         changes.extend(self.stock.begin(room).into_iter().map(Change::Begun));
         changes
-    }
-
-    fn convict(&mut self, room: &Room, author: PartyId, party: PartyId) {
-        if room.identities().get(party).is_none() {
-            return;
-        }
-        self.convictions.insert((party, author));
-        let voices = self.convictions.iter().filter(|(of, _)| *of == party).count();
-        if voices >= room.trust().believed() {
-            self.stock.exclude(party);
-        }
     }
 
     fn publish(

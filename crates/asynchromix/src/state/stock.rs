@@ -8,7 +8,8 @@ use ostrakon_robust::offline::Record;
 use ostrakon_robust::rotation::to_start;
 use serde::{Deserialize, Serialize};
 
-use crate::room::Room;
+use crate::evidence::{Burnt, Conviction, Shown};
+use crate::room::{BURNT, Room};
 
 use super::Change;
 
@@ -32,8 +33,12 @@ pub struct Stock {
     pub batches: BTreeMap<u64, Batch>,
     /// Those that are ready, in the order in which they became so.
     ready: VecDeque<u64>,
+    /// Burnt batches of which not all members have shown what they have.
+    burnt: BTreeMap<u64, Burnt>,
+    /// Batches that were burnt since one was ready.
+    spoilt: u32,
     /// Who was convicted: its sets begin nothing more.
-    excluded: BTreeSet<PartyId>,
+    convicted: BTreeMap<PartyId, Conviction>,
 }
 
 impl Batch {
@@ -50,7 +55,9 @@ impl Stock {
             begun: vec![0; room.committees().len()],
             batches: BTreeMap::new(),
             ready: VecDeque::new(),
-            excluded: BTreeSet::new(),
+            burnt: BTreeMap::new(),
+            spoilt: 0,
+            convicted: BTreeMap::new(),
         }
     }
 
@@ -69,11 +76,11 @@ impl Stock {
             for number in self.batches.keys() {
                 counts[usize::try_from(*number % sets as u64).expect("there are few sets")] += 1;
             }
-            let excluded = |set: &usize| {
+            let corrupt = |set: &usize| {
                 let members = room.committees()[*set].members();
-                members.iter().any(|member| self.excluded.contains(member))
+                members.iter().any(|member| self.convicted.contains_key(member))
             };
-            let start: Vec<_> = to_start(&counts).into_iter().filter(|s| !excluded(s)).collect();
+            let start: Vec<_> = to_start(&counts).into_iter().filter(|s| !corrupt(s)).collect();
             if start.is_empty() {
                 return begun;
             }
@@ -129,16 +136,76 @@ impl Stock {
                 if batch.right.len() == committee.size() {
                     batch.ready = true;
                     self.ready.push_back(number);
+                    self.spoilt = 0;
                     return vec![Change::Ready(number)];
                 }
             }
-            Record::Complaint(_) if all_committed => {
-                self.batches.remove(&number);
-                return vec![Change::Burnt(number)];
-            }
+            // What members show they sign.
             Record::Right | Record::Complaint(_) | Record::Reveal(_) => {}
         }
         Vec::new()
+    }
+
+    /// What a member shows of a batch: that it does not come out, or what it has of it then.
+    pub(super) fn show(
+        &mut self,
+        room: &Room,
+        number: u64,
+        author: PartyId,
+        shown: &Shown,
+    ) -> Vec<Change> {
+        let committee = room.committee_of(number);
+        let Some(position) = committee.position(author) else { return Vec::new() };
+        if self.burnt.contains_key(&number) {
+            return self.shown(room, number, position, shown);
+        }
+        let may_burn = |batch: &&Batch| !batch.ready && batch.committed.len() == committee.size();
+        let Some(batch) = self.batches.get(&number).filter(may_burn) else { return Vec::new() };
+        let commitments = batch.committed.values().copied().collect();
+        let Some(burnt) = Burnt::new(room, number, commitments, (position, shown)) else {
+            return Vec::new();
+        };
+        self.batches.remove(&number);
+        self.spoilt = self.spoilt.saturating_add(1);
+        let sets = self.begun.len() as u64;
+        let of_set: Vec<u64> =
+            self.burnt.keys().copied().filter(|other| other % sets == number % sets).collect();
+        if let Some(oldest) = of_set.first().filter(|_| of_set.len() >= BURNT) {
+            self.burnt.remove(oldest);
+        }
+        self.burnt.insert(number, burnt);
+        vec![Change::Burnt(number)]
+    }
+
+    /// A member shows what it has of a burnt batch; with all of it the batch is judged.
+    fn shown(&mut self, room: &Room, number: u64, position: usize, shown: &Shown) -> Vec<Change> {
+        let Some(burnt) = self.burnt.get_mut(&number) else { return Vec::new() };
+        if !burnt.show(room, position, shown) {
+            return Vec::new();
+        }
+        let verdict = burnt.verdict(room);
+        if verdict.is_none() && !burnt.lacking(room).is_empty() {
+            return Vec::new();
+        }
+        let evidence = self.burnt.remove(&number);
+        let mut changes = vec![Change::Judged(number, verdict)];
+        if let (Some(verdict), Some(evidence)) = (verdict, evidence) {
+            let deed = verdict.deviation.into();
+            self.convicted.entry(verdict.culprit).or_insert(Conviction { deed, evidence });
+            changes.extend(self.give_up(room, verdict.culprit));
+        }
+        changes
+    }
+
+    /// Gives up what is under way with a server that was convicted. What is ready all members have
+    /// found right.
+    fn give_up(&mut self, room: &Room, party: PartyId) -> Vec<Change> {
+        let under_way = |(number, batch): &(&u64, &Batch)| {
+            !batch.ready && room.committee_of(**number).position(party).is_some()
+        };
+        let numbers: Vec<u64> = self.batches.iter().filter(under_way).map(|(n, _)| *n).collect();
+        numbers.iter().for_each(|number| drop(self.batches.remove(number)));
+        numbers.into_iter().map(Change::Dropped).collect()
     }
 
     /// A member is out of a batch: it can never be ready.
@@ -160,13 +227,21 @@ impl Stock {
         lost.into_iter().map(Change::Dropped).collect()
     }
 
-    /// Who was convicted.
+    /// Who was convicted, and of what.
     #[must_use]
-    pub fn excluded(&self) -> Vec<PartyId> {
-        self.excluded.iter().copied().collect()
+    pub fn convicted(&self) -> &BTreeMap<PartyId, Conviction> {
+        &self.convicted
     }
 
-    pub(super) fn exclude(&mut self, party: PartyId) {
-        self.excluded.insert(party);
+    /// Batches that were burnt since one was ready.
+    #[must_use]
+    pub fn spoilt(&self) -> u32 {
+        self.spoilt
+    }
+
+    /// Burnt batches that are not judged.
+    #[must_use]
+    pub fn burnt(&self) -> &BTreeMap<u64, Burnt> {
+        &self.burnt
     }
 }

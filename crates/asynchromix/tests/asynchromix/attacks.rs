@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ostrakon_asynchromix::board::Outcome;
+use ostrakon_asynchromix::evidence::Shown;
 use ostrakon_asynchromix::message::{Message, Request, ToClient, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Event, Told};
@@ -13,9 +14,12 @@ use ostrakon_asynchromix::state::{Change, State};
 use ostrakon_asynchromix::word::{Declaration, Word};
 use ostrakon_asynchromix::{Participant, Room, Shape};
 use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_party::PartyId;
 use ostrakon_robust::client::{Masked, Submission};
 
-use crate::world::{End, Role, SHAPE, World, id, room, spoil_stock, submission};
+use crate::world::{
+    End, Role, SHAPE, World, id, key_behind, room, signing, spoil_stock, submission,
+};
 
 fn stocked(n: usize, seed: u64) -> World {
     let mut world = World::new(n, seed);
@@ -220,20 +224,9 @@ fn wrong_stock() {
 fn two_rows_of_one_slot() {
     let mut world = stocked(4, 5);
     let said = lines(&mut world, 8);
-    let two = world.join(Some("two"));
     let secret = world.draw.secret();
-    let key = {
-        // The participant's key, made anew, so that it can sign another row.
-        let again = secret.derive("ostrakon/v1/asynchromix/participant key", &[]);
-        SigningKey::from_seed(again.expose())
-    };
-    let participant = ostrakon_asynchromix::Participant::new(
-        Arc::clone(&world.room),
-        Some(b"two".to_vec()),
-        two,
-        &secret,
-    );
-    world.participants[two] = participant.unwrap();
+    let key = key_behind(&secret);
+    let two = world.join_as(&secret, Some("two"));
     let room = Arc::clone(&world.room);
     let batches = Rc::new(RefCell::new(BTreeSet::new()));
     let seen = Rc::clone(&batches);
@@ -291,33 +284,37 @@ fn collecting(n: usize, shape: Shape) -> (Arc<ostrakon_asynchromix::Room>, State
 }
 
 /// A complaint, or a member that is out, before a batch is ready makes room for another batch, with
-/// another number; afterwards both are void. Who is convicted by t + 1 is in no new batch.
+/// another number; afterwards both are void. A complaint counts under its author's signature.
 #[test]
 fn complaint_after_ready() {
     use ostrakon_robust::message::{Part, StepId};
     use ostrakon_robust::offline::{Complaint, Record};
     let (room, mut state) = collecting(5, SHAPE);
     let step = StepId { phase: 0, part: Part::Deal };
-    let complaint = Record::Complaint(Complaint { step, messages: Vec::new() }).to_bytes();
-    let word = |number: u64| Word::Batch(number, complaint.clone());
-    assert!(state.apply(&room, id(1), &word(0)).is_empty(), "batch 0 is in use");
+    let complaint = Record::Complaint(Complaint { step, messages: Vec::new() });
+    let of = |member: &PartyId| Digest([member.0; 32]);
+    let word = |number: u64, by: usize| {
+        let commitments: Vec<_> = room.committee_of(number).members().iter().map(of).collect();
+        let name = room.subject_of(number).name(&room.shuffle_of(number), &commitments);
+        Word::Show(number, Shown::sign(&name, &complaint, &signing(by)))
+    };
+    assert!(state.apply(&room, id(1), &word(0, 1)).is_empty(), "batch 0 is in use");
     assert!(state.apply(&room, id(1), &Word::Out(0)).is_empty());
     let number = 5;
-    assert!(state.apply(&room, id(1), &word(number)).is_empty(), "nobody has committed");
+    assert!(state.apply(&room, id(1), &word(number, 1)).is_empty(), "nobody has committed");
     for member in room.committee_of(number).members() {
-        let commit = Record::Commit(Digest([member.0; 32])).to_bytes();
+        let commit = Record::Commit(of(member)).to_bytes();
         drop(state.apply(&room, *member, &Word::Batch(number, commit)));
     }
-    assert!(state.apply(&room, id(4), &word(number)).is_empty(), "not a member");
+    assert!(state.apply(&room, id(4), &word(number, 4)).is_empty(), "not a member");
+    assert!(state.apply(&room, id(1), &word(number, 2)).is_empty(), "another's");
+    let unsigned = Word::Batch(number, complaint.to_bytes());
+    assert!(state.apply(&room, id(1), &unsigned).is_empty(), "unsigned");
     assert_eq!(
-        state.apply(&room, id(1), &word(number)),
+        state.apply(&room, id(1), &word(number, 1)),
         [Change::Burnt(number), Change::Begun(15)]
     );
     assert_eq!(state.apply(&room, id(1), &Word::Out(10)), [Change::Dropped(10), Change::Begun(20)]);
-    drop(state.apply(&room, id(0), &Word::Convict(id(1))));
-    assert_eq!(state.apply(&room, id(2), &Word::Out(15)), [Change::Dropped(15), Change::Begun(25)]);
-    drop(state.apply(&room, id(2), &Word::Convict(id(1))));
-    assert_eq!(state.apply(&room, id(2), &Word::Out(25)), [Change::Dropped(25)]);
 }
 
 /// A home's word about participants that asked it.

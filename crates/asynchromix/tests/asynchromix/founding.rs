@@ -1,5 +1,7 @@
 //! Founding with curves, and what a server does that finds another one's disk gone.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ostrakon_asynchromix::message::{DiskNonce, Message};
@@ -8,12 +10,13 @@ use ostrakon_asynchromix::{Disk, Server};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
-use ostrakon_testkit::Draw;
+use ostrakon_testkit::{Draw, Mutation};
 
+use crate::nightly;
 use crate::world::{SHAPE, id, room};
 
 /// What becomes of a message on its way.
-type Meddle = Box<dyn Fn(PartyId, PartyId, &[u8]) -> Vec<u8>>;
+type Meddle = Box<dyn FnMut(PartyId, PartyId, &[u8]) -> Vec<Vec<u8>>>;
 
 struct Founding {
     meddle: Option<Meddle>,
@@ -65,23 +68,38 @@ impl Founding {
         }
     }
 
+    /// Everything that is under way arrives, or is lost; then time passes.
+    fn tick_once(&mut self) {
+        self.deliver();
+        (0..self.servers.len()).for_each(|i| self.handle(i, Event::Tick));
+    }
+
     fn run(&mut self, ticks: usize, done: impl Fn(&Self) -> bool) {
         for _ in 0..ticks {
-            while !self.pool.is_empty() {
-                let at = self.draw.below(self.pool.len());
-                let (from, to, bytes) = self.pool.swap_remove(at);
-                if !self.draw.once_in(10) {
-                    let meddled = self.meddle.as_ref().map(|meddle| meddle(from, to, &bytes));
-                    let bytes = meddled.as_deref().unwrap_or(&bytes);
-                    self.handle(to.index(), Event::Server(from, bytes));
-                }
-            }
+            self.deliver();
             if done(self) {
                 return;
             }
             (0..self.servers.len()).for_each(|i| self.handle(i, Event::Tick));
         }
         panic!("not done");
+    }
+
+    fn deliver(&mut self) {
+        while !self.pool.is_empty() {
+            let at = self.draw.below(self.pool.len());
+            let (from, to, bytes) = self.pool.swap_remove(at);
+            if self.draw.once_in(10) {
+                continue;
+            }
+            let meddled = match &mut self.meddle {
+                Some(meddle) => meddle(from, to, &bytes),
+                None => vec![bytes.to_vec()],
+            };
+            for bytes in meddled {
+                self.handle(to.index(), Event::Server(from, &bytes));
+            }
+        }
     }
 
     fn is_founded(&self) -> bool {
@@ -136,17 +154,17 @@ fn founding_with_a_false_witness() {
         let Ok(Message::Coin { key, disk, heard: Some(mut heard) }) =
             Message::decode(bytes, 1 << 20)
         else {
-            return bytes.to_vec();
+            return vec![bytes.to_vec()];
         };
         if (from, to) != (id(3), id(0)) {
-            return bytes.to_vec();
+            return vec![bytes.to_vec()];
         }
         // Under the liar's own signature, and under one of another nonce.
         let own = SigningKey::from_seed(&digest("test identity", &[3]).0);
         let forged = DiskNonce::sign(&room(4, SHAPE), &key, [9; 32], &own);
         heard.nonce = [9; 32];
         let heard = if bytes.len().is_multiple_of(2) { heard } else { forged };
-        Message::Coin { key, disk, heard: Some(heard) }.encode()
+        vec![Message::Coin { key, disk, heard: Some(heard) }.encode()]
     }));
     founding.run(60, |founding| {
         let begun = |i: usize| founding.servers[i].as_ref().unwrap().service().is_some();
@@ -156,4 +174,42 @@ fn founding_with_a_false_witness() {
     assert!(founding.servers[0].as_ref().unwrap().service().is_none(), "it believed the liar");
     founding.meddle = None;
     founding.run(200, Founding::is_founded);
+}
+
+/// What one server says while the room is founded is changed in each way, for a while: nobody
+/// honest is blamed, no two keys are made, and afterwards the room is founded. (What it signs anew
+/// is swept where the key is made: `agreement`, `dkg/tests/sabotage.rs`.)
+#[test]
+fn what_a_server_says_in_the_founding_is_changed_in_each_way() {
+    const CORRUPT: usize = 3;
+    for (kind, name) in [(0, "of the key"), (1, "of the disk")] {
+        for (number, mutation) in Mutation::UNSIGNED.into_iter().enumerate() {
+            for seed in 0..if nightly() { 10 } else { 1 } {
+                println!("{name}, {mutation:?}, seed {seed}");
+                let seed = 100 * number as u64 + seed;
+                let mut founding = Founding::new(4, seed);
+                let (changed, mut last, mut draw) = (Rc::new(Cell::new(0)), Vec::new(), Draw(seed));
+                let count = Rc::clone(&changed);
+                founding.meddle = Some(Box::new(move |from, _, bytes| {
+                    if from != id(CORRUPT) || bytes.first() != Some(&kind) {
+                        return vec![bytes.to_vec()];
+                    }
+                    count.set(count.get() + 1);
+                    let before = std::mem::replace(&mut last, bytes.to_vec());
+                    let before = if before.is_empty() { bytes } else { &before };
+                    mutation.of_unsigned(bytes, before, &mut draw)
+                }));
+                (0..6).for_each(|_| founding.tick_once());
+                assert!(changed.get() > 0, "nothing {name} was said");
+                founding.meddle = None;
+                founding.run(300, Founding::is_founded);
+                for (i, told) in founding.told.iter().enumerate().take(CORRUPT) {
+                    let blames =
+                        |told: &&Told| matches!(told, Told::Fault(of, _) if *of != id(CORRUPT));
+                    let blamed = told.iter().find(blames);
+                    assert!(blamed.is_none(), "{name}, {mutation:?}: {i} says {blamed:?}");
+                }
+            }
+        }
+    }
 }

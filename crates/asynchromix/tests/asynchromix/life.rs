@@ -309,12 +309,40 @@ fn a_server_that_was_away_catches_up() {
 fn a_lost_disk_is_told_and_survived() {
     let mut world = World::with(5, 7, SHAPE, 4);
     world.stock(2);
-    world.kill(1);
-    world.disks[1] = Disk::default();
-    world.restart(1);
-    assert!(world.told[1].contains(&Told::DataLost));
-    let nonce = *world.draw.secret().expose();
-    world.event(1, Event::Readmit(nonce));
+    lose_disk(&mut world, 1);
     world.run(600, |world| world.told[1].contains(&Told::Started));
     say_all(&mut world);
+}
+
+/// A server's disk is lost, and its operator has it ask to take part again.
+fn lose_disk(world: &mut World, server: usize) {
+    world.kill(server);
+    world.disks[server] = Disk::default();
+    world.restart(server);
+    assert!(world.told[server].contains(&Told::DataLost));
+    let nonce = *world.draw.secret().expose();
+    world.event(server, Event::Readmit(nonce));
+}
+
+/// Nobody can tell a server that lost its disk from one that says so. With four servers all that is
+/// ready goes with it, and only the epoch that collects is sure to come out; with five, the set
+/// without it keeps what it has.
+#[test]
+fn who_says_that_its_disk_is_lost_takes_ready_stock_with_it() {
+    for (servers, sets) in [(4, 1), (5, 5)] {
+        let mut world = World::with(servers, 8, SHAPE, 4);
+        // Two of every set, and that of the epoch that collects.
+        world.stock(2 * sets + 1);
+        lose_disk(&mut world, 1);
+        world.run(600, |world| world.told[0].iter().any(|told| matches!(told, Told::Dropped(_))));
+        let told = &world.told[0];
+        let ready = told.iter().filter(|told| matches!(told, Told::Ready(_))).count();
+        let lost = |told: &&Told| match told {
+            Told::Ready(number) => world.told[0].contains(&Told::Dropped(*number)),
+            _ => false,
+        };
+        let kept = if servers == 4 { 1 } else { 3 };
+        assert_eq!(ready - told.iter().filter(lost).count(), kept, "of {ready}, {servers} servers");
+        say_all(&mut world);
+    }
 }

@@ -170,7 +170,7 @@ fn questions_about_endless_steps() {
 /// version left there.
 #[test]
 fn old_entries_are_forgotten() {
-    use ostrakon_asynchromix::state::KEPT;
+    use ostrakon_asynchromix::room::KEPT;
     use ostrakon_party::wire;
     let mut world = World::new(4, 55);
     world.stock(1);

@@ -6,10 +6,13 @@ mod founding;
 #[path = "../../../agreement/tests/agreement/keys.rs"]
 mod keys;
 mod late;
+mod liar;
+mod lies;
 mod life;
 mod limits;
 mod sabotage;
 mod storms;
+mod trial;
 mod visits;
 mod world;
 

@@ -1,17 +1,24 @@
 //! The sweep of the service: one server's messages of each kind, to servers and to participants,
 //! are changed in each way; it and another server are away until what they lack is dropped.
 //! Everybody's line is on the board, and nobody honest is blamed. (Runs' messages are signed anew
-//! in the engine's sweep, and the ledger has its own.)
+//! in the engine's sweep, and the ledger and the making of its key have their own.) Then the same
+//! with what a participant says, and with what a server says while the room is founded.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use ostrakon_asynchromix::message::{Message, RunId};
+use ostrakon_asynchromix::Room;
+use ostrakon_asynchromix::message::{Message, RunId, ToServer};
 use ostrakon_asynchromix::service::Told;
+use ostrakon_crypto::SigningKey;
+use ostrakon_crypto::hash::digest;
+use ostrakon_robust::client::Submission;
 use ostrakon_testkit::{Draw, Mutation};
 
 use crate::nightly;
-use crate::world::{End, SHAPE, World, id, room, submission};
+use crate::world::{End, SHAPE, World, id, key_behind, room, submission};
 
 const CORRUPT: usize = 3;
 const AWAY: usize = 1;
@@ -143,4 +150,102 @@ fn what_a_server_says_of_states_and_entries_is_changed_in_each_way() {
 #[test]
 fn what_a_server_says_to_participants_is_changed_in_each_way() {
     sweep(&TO_PARTICIPANTS, false);
+}
+
+/// How a participant spoils what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spoil {
+    /// On the wire, each server's copy by itself.
+    Wire,
+    /// Its masked row, signed anew, alike for all servers.
+    Row,
+    /// The same, for each server by itself.
+    Rows,
+}
+
+const BY_PARTICIPANTS: [(u8, &str); 3] = [(0, "hello"), (1, "request"), (2, "row")];
+
+/// A participant's message with another row, signed for the place of the first one.
+fn resigned(
+    room: &Room,
+    key: &SigningKey,
+    bytes: &[u8],
+    change: impl FnOnce(&[u8]) -> Vec<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    let ToServer::Submit { client, epoch, slot, submission } =
+        ToServer::decode(bytes, room).ok()?
+    else {
+        return None;
+    };
+    let right = Submission::from_bytes(&submission, room.width())?;
+    let place = |batch| ostrakon_asynchromix::state::place(room, epoch, slot, batch);
+    let place = (0..64).map(place).find(|place| place.vouches(&client, &right))?;
+    let row = change(&submission[64..]).pop()?;
+    let named = digest("ostrakon/v1/robust/row", &row);
+    let signature = key.sign(&place.digest(&client, &named));
+    let submission = [&signature.0[..], &row].concat();
+    Some(ToServer::Submit { client, epoch, slot, submission }.encode())
+}
+
+/// One participant's messages of a kind are changed, among eight honest ones'; how many were.
+fn spoilt_by_a_participant(kind: u8, mutation: Mutation, spoil: Spoil, seed: u64) -> usize {
+    let mut world = World::deep(room(4, SHAPE), seed, 8, 2);
+    world.stock(2);
+    let secret = world.draw.secret();
+    let key = key_behind(&secret);
+    let spoiler = world.join_as(&secret, Some("spoilt"));
+    let mut said = join(&mut world, "honest");
+    let changed = Rc::new(Cell::new(0));
+    let (count, mut last, mut draw) = (Rc::clone(&changed), Vec::new(), Draw(seed));
+    let room = Arc::clone(&world.room);
+    let mut told = BTreeMap::new();
+    world.meddle = Box::new(move |from, _, bytes| {
+        if from != End::Client(spoiler) || bytes.first() != Some(&kind) {
+            return Some(bytes.to_vec());
+        }
+        count.set(count.get() + 1);
+        let mut change = |bytes: &[u8]| {
+            let before = std::mem::replace(&mut last, bytes.to_vec());
+            let before = if before.is_empty() { bytes } else { &before };
+            mutation.of_unsigned(bytes, before, &mut draw)
+        };
+        match spoil {
+            Spoil::Wire => change(bytes).pop(),
+            Spoil::Rows => resigned(&room, &key, bytes, change),
+            Spoil::Row => told
+                .entry(bytes.to_vec())
+                .or_insert_with(|| resigned(&room, &key, bytes, change))
+                .clone(),
+        }
+    });
+    world.run(2500, |world| {
+        let mut honest = world.participants.iter().enumerate().filter(|(i, _)| *i != spoiler);
+        honest.all(|(_, participant)| participant.is_done()) && world.have(world.entries())
+    });
+    let board = world.messages();
+    let own = board.iter().filter(|line| *line == "spoilt").count();
+    assert!(own <= 1, "{board:?}");
+    said.extend((0..own).map(|_| "spoilt".to_owned()));
+    assert_eq!(board, said);
+    world.assert_nobody_honest_blamed();
+    changed.get()
+}
+
+/// Everybody else's line is on the board, and of the spoiler's nothing that it did not say.
+#[test]
+fn what_a_participant_says_is_changed_in_each_way() {
+    let cases = [Spoil::Wire, Spoil::Row, Spoil::Rows];
+    for &(kind, name) in &BY_PARTICIPANTS {
+        let mut changed = 0;
+        for spoil in cases.into_iter().filter(|spoil| *spoil == Spoil::Wire || kind == 2) {
+            for (number, mutation) in ALL.into_iter().enumerate() {
+                for seed in 0..if nightly() { 10 } else { 1 } {
+                    println!("{name}, {spoil:?}, {mutation:?}, seed {seed}");
+                    let seed = 1000 + 100 * number as u64 + seed;
+                    changed += spoilt_by_a_participant(kind, mutation, spoil, seed);
+                }
+            }
+        }
+        assert!(changed > 0, "no {name} was sent");
+    }
 }

@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostrakon_asynchromix::board::Outcome;
-use ostrakon_asynchromix::message::{Request, ToServer};
+use ostrakon_asynchromix::evidence::Deed;
+use ostrakon_asynchromix::message::{Message, Request, RunId, ToServer};
 use ostrakon_asynchromix::participant::{Kept, News, NotTaken, key_of};
+use ostrakon_asynchromix::service::Told;
+use ostrakon_asynchromix::state::UNDER_WAY;
 use ostrakon_asynchromix::visit::{Answer, Ask};
+use ostrakon_asynchromix::visitor::End;
 use ostrakon_asynchromix::word::Word;
 use ostrakon_asynchromix::{Shape, Visitor};
-use ostrakon_crypto::{Secret, Signature, SigningKey};
+use ostrakon_crypto::{Secret, Signature};
 
-use crate::world::{Role, SHAPE, World, id, room};
+use crate::world::{Role, SHAPE, World, id, key_behind, room};
 
 /// A device: what is in its memory, and what is on its disk.
 struct Device {
@@ -130,7 +134,8 @@ fn people_say_and_watch_while_a_server_dies() {
         let silent: Vec<_> = (0..t).map(id).collect();
         assert_eq!(all[7].visitor.here().silent, silent, "{here:?}");
         // Only with a server to spare is more prepared.
-        assert_eq!(all[7].visitor.here().prepares, n == 5);
+        let ended = all[7].visitor.here().ended;
+        assert_eq!(ended, (n != 5).then_some(End::Away));
     }
 }
 
@@ -190,44 +195,77 @@ fn row_leaves_after_it_is_kept() {
     assert!(ask.messages.iter().any(|m| matches!(m, ToServer::Submit { .. })));
 }
 
+/// So many that the minimum is met without the fullest home, however they spread.
+const PEOPLE: usize = 12;
+
 /// One of four servers is dead: as many rounds come as were prepared, and not one more. Then every
 /// device knows that the room waits, keeps its message, and says it when the server is back.
 #[test]
 fn four_servers_with_one_dead_give_the_rounds_that_they_promised() {
-    /// So many that the minimum is met without the fullest home, however they spread.
-    const PEOPLE: usize = 12;
     let mut world = World::new(4, 13);
     world.stock(2);
     world.pass(60);
-    let mut watching = Device::watching(&world);
-    watching.visit(&mut world, &mut honestly);
-    let here = watching.visitor.here();
-    assert!(here.prepares && here.collecting.is_some());
-    let promised = 1 + u64::from(here.ready);
-    assert_eq!(promised, 3, "one that collects, and two batches");
+    assert_eq!(promised(&mut world), 3, "one that collects, and two batches");
+    the_promised_rounds_come(&mut world, 3);
+}
+
+/// The same where a round is being mixed when the server dies, and all that there can be is there.
+#[test]
+fn four_servers_with_one_dead_also_give_the_round_that_is_mixed() {
+    let mut world = World::new(4, 14);
+    world.stock(2);
+    // The first round is stuck until another batch is ready in place of the one that it uses.
+    world.meddle = Box::new(|_, _, bytes| {
+        let of_mix =
+            matches!(Message::decode(bytes, usize::MAX), Ok(Message::Run(RunId::Epoch(_), _)));
+        (!of_mix).then(|| bytes.to_vec())
+    });
+    let mut all = devices(&mut world, &lines(PEOPLE));
+    until(&mut world, &mut all, &mut honestly, |world, _| {
+        let state = world.services[0].as_ref().unwrap().state();
+        state.epochs.len() == UNDER_WAY && state.stock.ready() == 2
+    });
+    world.run(100, |world| (0..4).all(|i| world.told[i].contains(&Told::Ready(3))));
+    assert_eq!(promised(&mut world), 4, "one that is mixed, one that collects, two batches");
+    world.meddle = Box::new(|_, _, bytes| Some(bytes.to_vec()));
+    the_promised_rounds_come(&mut world, 4);
+}
+
+/// How many rounds a device expects if nothing more is prepared.
+fn promised(world: &mut World) -> u64 {
+    let mut device = Device::watching(world);
+    device.visit(world, &mut honestly);
+    let here = device.visitor.here();
+    assert_eq!(here.ended, None);
+    let under_way = u64::from(here.mixing) + here.collecting.iter().len() as u64;
+    here.entries + under_way + u64::from(here.ready)
+}
+
+/// A server is killed; exactly so many rounds are on the board in the end.
+fn the_promised_rounds_come(world: &mut World, promised: u64) {
     world.kill(2);
     while world.entries() < promised {
-        let mut all = devices(&mut world, &lines(PEOPLE));
-        until(&mut world, &mut all, &mut honestly, |world, all| {
+        let mut all = devices(world, &lines(PEOPLE));
+        until(world, &mut all, &mut honestly, |world, all| {
             promised <= world.entries() || all.iter().all(Device::said)
         });
     }
-    let more = lines(PEOPLE);
-    let mut all = devices(&mut world, &more);
+    let mut all = devices(world, &lines(PEOPLE));
     for _ in 0..200 {
         world.pass(1);
-        all.iter_mut().for_each(|device| device.visit(&mut world, &mut honestly));
+        all.iter_mut().for_each(|device| device.visit(world, &mut honestly));
     }
     assert_eq!(world.entries(), promised);
     for device in &all {
         let here = device.visitor.here();
-        assert!(here.collecting.is_none() && here.ready == 0 && !here.prepares, "{here:?}");
+        assert!(here.collecting.is_none() && here.ready == 0, "{here:?}");
+        assert_eq!(here.ended, Some(End::Away));
         assert_eq!(here.silent, [id(2)]);
         assert!(device.visitor.participant().unwrap().message().is_some() && !device.said());
     }
     world.restart(2);
-    until(&mut world, &mut all, &mut honestly, |_, all| all.iter().all(Device::said));
-    assert!(all[0].visitor.here().prepares);
+    until(world, &mut all, &mut honestly, |_, all| all.iter().all(Device::said));
+    assert_eq!(all[0].visitor.here().ended, None);
 }
 
 /// t servers answer with whatever they like: false standings, entries and signatures, somebody
@@ -275,7 +313,8 @@ fn lying_servers_show_nothing() {
                     for signed in &mut lie.entries {
                         signed.signatures = vec![(id(0), Signature([1; 64])); t + 1];
                     }
-                    lie.standing.convicted = vec![id(n - 1)];
+                    lie.standing.convicted = vec![(id(n - 1), Deed::FalseNumbers)];
+                    lie.standing.spoilt = u32::MAX;
                     lie.standing.reached.clear();
                 }
             }
@@ -289,6 +328,7 @@ fn lying_servers_show_nothing() {
         assert!(here.entries <= world.entries() && here.ready < 9, "{here:?}");
         assert!(here.collecting.is_none_or(|c| c.epoch < 99 && c.places <= 16), "{here:?}");
         assert!(!here.silent.iter().any(|party| party.index() >= t), "{here:?}");
+        assert!(here.convicted.is_empty() && here.ended != Some(End::Spoilt), "{here:?}");
     }
 }
 
@@ -319,9 +359,7 @@ fn who_is_not_listed_has_no_place() {
         let Some(number) = epoch else { return };
         let before = state.epochs[&number].places.len();
         let fresh = state.epochs[&number].slot_of(&key_of(seed)).is_none();
-        let key = SigningKey::from_seed(
-            seed.derive("ostrakon/v1/asynchromix/participant key", &[]).expose(),
-        );
+        let key = key_behind(seed);
         let request = Request::sign(&world.room, number, &key, [1; 32], id(0));
         drop(state.apply(&world.room, id(0), &Word::Assign(number, vec![request.assignment()])));
         let more = state.epochs[&number].places.len() - before;

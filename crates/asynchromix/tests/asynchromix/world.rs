@@ -7,16 +7,17 @@ use ostrakon_agreement::Params;
 use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use ostrakon_asynchromix::message::{Message, RunId, ToServer};
 use ostrakon_asynchromix::participant::News;
+use ostrakon_asynchromix::room::KEPT;
 use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
-use ostrakon_asynchromix::state::KEPT;
 use ostrakon_asynchromix::visit::Ask;
 use ostrakon_asynchromix::{Disk, Key, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_testkit::Draw;
 
 use crate::keys::TestKeys;
+use crate::lies::{self, Lie};
 
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum Role {
     Withholds,
     /// What it says and hears arrives when nothing else moves.
     Starved,
+    /// It lies to one other member of each batch that it prepares.
+    Lies(Lie),
     /// It lives twice under one key, and each peer hears one of the two: other words in the same
     /// places. The second life gives wrong shares ([`World::turn`]).
     Twins,
@@ -221,10 +224,15 @@ impl World {
     /// Adds a participant that says something, or a cover.
     pub fn join(&mut self, message: Option<&str>) -> usize {
         let secret = self.draw.secret();
+        self.join_as(&secret, message)
+    }
+
+    /// The same with a participant's secret.
+    pub fn join_as(&mut self, secret: &Secret, message: Option<&str>) -> usize {
         let home = self.participants.len();
         let message = message.map(|text| text.as_bytes().to_vec());
         let room = Arc::clone(&self.room);
-        self.participants.push(Participant::new(room, message, home, &secret).unwrap());
+        self.participants.push(Participant::new(room, message, home, secret).unwrap());
         self.news.push(Vec::new());
         self.participants.len() - 1
     }
@@ -276,6 +284,12 @@ impl World {
         match (role, to) {
             (Role::Twins, End::Server(peer)) if !self.hears(sender, peer, 0) => return,
             _ => {}
+        }
+        if let (Role::Lies(lie), Some(service)) = (role, &self.services[sender])
+            && let known = (&*self.room, service.state())
+            && let Some(told) = lies::told(lie, known, &signing(sender), &bytes)
+        {
+            return self.pool.push((from, to, told.into()));
         }
         match role {
             Role::Withholds if self.draw.once_in(3) => {}
@@ -373,6 +387,11 @@ impl World {
             }
             (End::Client(_), End::Client(_)) => {}
         }
+    }
+
+    /// What a server has sent and has not arrived is lost.
+    pub fn lose_sent_by(&mut self, server: usize) {
+        self.pool.retain(|(from, ..)| *from != End::Server(server));
     }
 
     /// All participants leave.
@@ -554,14 +573,19 @@ impl World {
     pub fn assert_nobody_honest_blamed(&self) {
         for i in self.honest() {
             for told in &self.told[i] {
-                if let Told::Fault(party, what) = told {
-                    let role = self.roles[party.index()];
-                    let corrupt = !matches!(role, Role::Honest | Role::Starved);
-                    assert!(corrupt, "seed {}: {i} says of {party}: {what}", self.seed);
-                }
+                let (Told::Fault(party, _) | Told::Convicted(party, _)) = told else { continue };
+                let role = self.roles[party.index()];
+                let corrupt = !matches!(role, Role::Honest | Role::Starved);
+                assert!(corrupt, "seed {}: {i} says of {party}: {told:?}", self.seed);
             }
         }
     }
+}
+
+/// The key that a participant makes of its secret, so that a corrupt one can sign with it.
+pub fn key_behind(secret: &Secret) -> SigningKey {
+    let key = secret.derive("ostrakon/v1/asynchromix/participant key", &[]);
+    SigningKey::from_seed(key.expose())
 }
 
 /// The slot and epoch of a participant's row on its way, if that is what the bytes are.

@@ -11,7 +11,7 @@ use ostrakon_additive::three::epoch::{self, Prints, TakenIn, Unmixed};
 use ostrakon_additive::three::fault;
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
-use ostrakon_additive::three::registration::{self, Found, Looked, RegistrationKey, Unregistered};
+use ostrakon_additive::three::registration::{self, Found, Looked, RegistrationKey};
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_threeparty::Stop;
@@ -249,15 +249,13 @@ impl Batch for ClarionBatch {
             };
             let (registrations, submissions) = split(&context, &slots, self.looked, prints, look);
             let registering = registration::agree(party, spec, key, registrations, &marks);
-            let registry = registering.await.map_err(|why| unregistered(why, self.party.id))?;
             let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
-            let spec = epoch_spec(&session, &context);
             let mixing = epoch::mix(
-                &self.party,
+                party,
                 self.keys,
-                spec,
+                epoch_spec(&session, &context),
                 submissions,
-                &registry,
+                registering,
                 &marks,
                 *coin.expose(),
             );
@@ -355,15 +353,6 @@ fn parts<'b>(context: &EpochContext, body: &'b [u8]) -> Result<HandedIn<'b>, Rej
 
 fn parties(pair: Pair) -> [PartyId; 2] {
     pair.members().map(PartyId)
-}
-
-fn unregistered(why: Unregistered, me: PartyId) -> Stopped {
-    match why {
-        Unregistered::Fault(found) => Stopped::Cheated(fault(&found)),
-        Unregistered::Disagreement(pair) => Stopped::Aborted { by: me, pair: Some(parties(pair)) },
-        Unregistered::Marks(why) => Stopped::Journal(why),
-        Unregistered::Unfit(why) => Stopped::Journal(why.to_owned()),
-    }
 }
 
 fn stopped(unmixed: Unmixed, context: &EpochContext) -> Stopped {

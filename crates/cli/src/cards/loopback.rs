@@ -46,6 +46,23 @@ impl<'a> Loopback<'a> {
         Self { directory, kind }
     }
 
+    /// Whether the servers were made before. Then they stay as many as they are: where another
+    /// number is `asked` for, others are meant.
+    ///
+    /// # Errors
+    /// If they are not as many as asked for.
+    pub fn exists(&self, asked: Option<u8>) -> Result<bool> {
+        let (there, what) = (self.directory.display(), self.kind.server);
+        let count = (0..).take_while(|number| self.home(*number).exists()).count();
+        let asked = asked.map_or(count, usize::from);
+        ensure!(
+            count == 0 || asked == count,
+            "{there} has {count} {what}s, and stays so: ask for {count} again, or name another \
+             --data-dir for {asked}"
+        );
+        Ok(self.directory.exists())
+    }
+
     /// Places for new servers, `count` of them.
     ///
     /// # Errors
@@ -132,4 +149,29 @@ pub async fn run_until_stopped(
     };
     processes.stop().await;
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: Kind = Kind {
+        command: "committee",
+        server: "member",
+        group: "committee",
+        config: "member.toml",
+        founded: "committee.json",
+    };
+
+    #[test]
+    fn servers_that_were_made_stay_as_many() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("committee");
+        let group = Loopback::new(&path, &KIND);
+        assert!(!group.exists(Some(5)).unwrap());
+        (0..3).for_each(|number| std::fs::create_dir_all(group.home(number)).unwrap());
+        assert!(group.exists(None).unwrap() && group.exists(Some(3)).unwrap());
+        let refused = group.exists(Some(5)).unwrap_err().to_string();
+        assert!(refused.contains("has 3 members") && refused.contains("--data-dir"));
+    }
 }

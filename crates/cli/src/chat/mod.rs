@@ -190,7 +190,11 @@ async fn add(options: Add) -> Result<()> {
 
 fn list(options: &List) -> Result<()> {
     let directory = options.keeping.directory()?;
-    for room in directory.rooms()? {
+    let rooms = directory.rooms()?;
+    if rooms.is_empty() {
+        eprintln!("no contacts and no links yet: `chat link` makes a link, `chat add` keeps one");
+    }
+    for room in rooms {
         let kept = directory.client(&room)?;
         options.keeping.report().list(&kept.client, &kept.room)?;
     }

@@ -56,7 +56,7 @@ pub fn parse(line: &str) -> Result<Order, String> {
             number.map(Order::Revoke).map_err(|_| "revoke which number? See `list`".to_owned())
         }
         "list" => Ok(Order::List),
-        _ => Err(format!("there is {ORDERS}")),
+        _ => Err(format!("{word:?} is no command; there are: {ORDERS}")),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link, Parameters};
+use ostrakon_computation::{CONTRIBUTORS, ComputationId, Contributors, Draft, Link, Parameters};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::Invitation;
 use serde::Serialize;
@@ -38,6 +38,8 @@ pub enum Who {
     Invited(usize),
     /// Who has the secret half of one of these keys, once each.
     Keys(Vec<VerifyingKey>),
+    /// Nobody: it is computed on what was sealed in this computation.
+    Earlier(ComputationId),
 }
 
 /// What came of it.
@@ -64,7 +66,7 @@ impl Asking<'_> {
     pub async fn ask(self, asked: &Asked, creator: &Invitation) -> Result<Created> {
         let count = match &self.who {
             Who::Invited(count) => *count,
-            Who::Anyone | Who::Keys(_) => 0,
+            Who::Anyone | Who::Keys(_) | Who::Earlier(_) => 0,
         };
         ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
         let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
@@ -73,7 +75,16 @@ impl Asking<'_> {
             Who::Anyone => Contributors::Anyone,
             Who::Invited(_) => keys.collect(),
             Who::Keys(roster) => roster.into_iter().collect(),
+            Who::Earlier(earlier) => Contributors::Earlier(earlier),
         };
+        if let Contributors::Keys(keys) = &contributors {
+            let (people, minimum) = (keys.len(), self.minimum);
+            ensure!(
+                people >= minimum as usize,
+                "only {people} may hand in, and with fewer than --minimum {minimum} nothing is \
+                 computed: let more people take part, or lower --minimum"
+            );
+        }
         let draft = Draft {
             committee: asked.digest,
             job: self.job.to_owned(),

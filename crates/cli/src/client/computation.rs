@@ -1,16 +1,15 @@
 //! A committee as a client sees it: all members are asked, and what one says is not believed alone.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::future::join_all;
-use ostrakon_committee::{Announced, PIECE_BYTES, Phase, Progress, Uploaded, View};
+use ostrakon_committee::{PIECE_BYTES, Phase, Progress, Uploaded, View};
 use ostrakon_computation::{
-    Archive, Cancellation, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft,
-    Statement,
+    Announced, Archive, Cancellation, Committee, ComputationId, Draft, Heard, Input, Link, Order,
+    Said, SignedDraft, Statement,
 };
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, SigningKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -26,6 +25,8 @@ const STOPPED: Duration = Duration::from_secs(3);
 const ENDED: Duration = Duration::from_secs(15);
 /// Between two looks at a computation that is under way.
 const LOOK: Duration = Duration::from_millis(200);
+/// Between two questions for what members have signed, while one says that there is no result.
+const HEAR: Duration = Duration::from_secs(1);
 
 /// A committee, connected.
 pub struct Asked {
@@ -155,15 +156,30 @@ impl Asked {
         join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
     }
 
-    /// Hands in an input at all members, and checks their receipts (C4). `tell` hears of each
-    /// member how many bytes it has, piece by piece.
+    /// What a contributor tells each member before it hands a long input in; nothing of a short
+    /// one.
+    pub fn announce(
+        &self,
+        computation: &ComputationId,
+        input: &Input,
+        contributor: &SigningKey,
+    ) -> Vec<Announced> {
+        if input.body.len() <= PIECE_BYTES {
+            return Vec::new();
+        }
+        let members = self.committee.members.iter();
+        members.map(|to| Announced::sign(computation, input, &to.key, contributor)).collect()
+    }
+
+    /// Hands in an input at all members, as it was announced, and checks their receipts (C4).
+    /// `tell` hears of each member how many bytes it has, piece by piece.
     ///
     /// # Errors
     /// If one refuses it, or does not answer, or gives no proper receipt.
     pub async fn hand_in(
         &self,
         computation: &ComputationId,
-        input: &Input,
+        (input, announced): (&Input, &[Announced]),
         tell: impl Fn(usize, u64),
     ) -> Result<Vec<Statement>> {
         let path = format!("computations/{}/inputs", computation.0.to_hex());
@@ -177,8 +193,13 @@ impl Asked {
             })
             .await?
         } else {
-            let one = async |number, member: &Connection| {
-                in_pieces(member, computation, input, |held| tell(number, held)).await
+            ensure!(
+                announced.len() == self.members.len(),
+                "what is kept of the input was not announced to these members"
+            );
+            let one = async |number: usize, member: &Connection| {
+                let whole = (input, &announced[number]);
+                in_pieces(member, computation, whole, |held| tell(number, held)).await
             };
             self.all(one).await?
         };
@@ -202,7 +223,8 @@ impl Asked {
         let minimum = u64::from(self.draft(&order.computation).await?.minimum);
         ensure!(
             most >= minimum || even_if_few,
-            "{} more must report first: with fewer than {minimum} nothing is computed (--even-if-few)",
+            "{} more must hand in first: with fewer than {minimum} nothing is computed. \
+             --even-if-few closes it all the same",
             minimum - most
         );
         let path = format!("computations/{}/order", order.computation.0.to_hex());
@@ -225,6 +247,7 @@ impl Asked {
     /// # Errors
     /// If no member takes it.
     pub async fn cancel(&self, order: &Cancellation) -> Result<Cancelled> {
+        let draft = self.draft(&order.computation).await?;
         let path = format!("computations/{}/cancellation", order.computation.0.to_hex());
         self.tell(&path, order).await.map_err(|mut refusals| {
             // Who says no says more than who does not answer.
@@ -234,27 +257,55 @@ impl Asked {
         let deadline = Instant::now() + ENDED;
         loop {
             let views = self.views(&order.computation).await;
+            let heard = self.heard(&draft).await;
             let answered = views.iter().flatten().count();
-            let ends = views.iter().map(|view| match view.as_ref().map(|view| &view.phase) {
-                Ok(Phase::Cancelled { opened }) => Some(opened.clone()),
-                _ => None,
-            });
-            let ends: Vec<Option<Vec<usize>>> = ends.collect();
-            let all = ends.iter().flatten().count() == answered;
-            if (all && answered > 0) || Instant::now() > deadline {
-                let name = |member: usize| self.committee.members[member].name.clone();
-                let (ended, silent): (Vec<usize>, Vec<usize>) =
-                    (0..self.members.len()).partition(|member| ends[*member].is_some());
-                let opened: BTreeSet<usize> = ends.into_iter().flatten().flatten().collect();
-                let known = opened.into_iter().filter(|member| *member < self.members.len());
+            // A member says of itself that it has erased everything, and of no other one.
+            let ends = |member: &usize| {
+                let shows = views[*member].as_ref().map(|view| &view.phase);
+                matches!(shows, Ok(Phase::Cancelled { .. })) && heard.ended.contains(member)
+            };
+            let (ended, silent): (Vec<usize>, Vec<usize>) = (0..self.members.len()).partition(ends);
+            if (ended.len() == answered && answered > 0) || Instant::now() > deadline {
+                let names =
+                    |members: Vec<usize>| members.into_iter().map(|m| self.name(m).to_owned());
                 return Ok(Cancelled {
-                    ended: ended.into_iter().map(name).collect(),
-                    silent: silent.into_iter().map(name).collect(),
-                    opened: known.map(name).collect(),
+                    ended: names(ended).collect(),
+                    silent: names(silent).collect(),
+                    opened: names(heard.opened).collect(),
                 });
             }
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    fn name(&self, member: usize) -> &str {
+        &self.committee.members[member].name
+    }
+
+    /// What members that answer have signed of the end of a computation.
+    async fn heard(&self, draft: &Draft) -> Heard {
+        let path = format!("computations/{}/statements", draft.id().0.to_hex());
+        let asked = self.members.iter().map(|member| member.get_page(&path, &[(); 0]));
+        let shown = join_all(asked).await.into_iter().map(Result::unwrap_or_default);
+        Heard::of(&self.committee, draft, &shown.collect::<Vec<Vec<Statement>>>())
+    }
+
+    /// Why there will be no result, by what members have signed of themselves, and of the creator.
+    fn no_result(&self, heard: &Heard) -> Option<String> {
+        if heard.cancelled {
+            let told = "who asked has cancelled it, and what was handed in is erased";
+            let opened: Vec<&str> = heard.opened.iter().map(|member| self.name(*member)).collect();
+            return Some(match &opened[..] {
+                [] => told.to_owned(),
+                names => {
+                    format!("{told}; but {} had begun to open the result", names.join(" and "))
+                }
+            });
+        }
+        // Who was the first to stop does not repeat another one.
+        let repeats = |(_, why): &&(usize, String)| why.ends_with(" has stopped");
+        let first = heard.stopped.iter().find(|said| !repeats(said)).or(heard.stopped.first());
+        first.map(|(member, why)| format!("{} says: {why}", self.name(*member)))
     }
 
     /// The result with everything that proves it, checked. Waits as long as the computation is
@@ -269,7 +320,7 @@ impl Asked {
         mut tell: impl FnMut(&View),
     ) -> Result<(Archive, Value)> {
         let quiet = Instant::now() + PATIENCE;
-        let mut stopped_since = None;
+        let (mut stopped_since, mut heard, mut heard_at) = (None, Heard::default(), None);
         loop {
             let views: Vec<View> =
                 self.views(computation).await.into_iter().filter_map(Result::ok).collect();
@@ -284,11 +335,20 @@ impl Asked {
             {
                 return Ok(published);
             }
-            if let Some(why) = views.iter().find_map(cancelled).or(views.iter().find_map(reason)) {
-                let since = *stopped_since.get_or_insert_with(Instant::now);
-                ensure!(since.elapsed() < STOPPED, "there will be no result: {why}");
+            let drafts = || views.iter().map(|view| &view.draft);
+            let draft = drafts()
+                .find(|of| of.draft.id() == *computation && of.verify(&self.digest).is_ok());
+            let due = heard_at.is_none_or(|at: Instant| at.elapsed() >= HEAR);
+            if let (true, true, Some(draft)) = (views.iter().any(is_given_up), due, draft) {
+                heard = self.heard(&draft.draft).await;
+                heard_at = Some(Instant::now());
             }
-            if let Some(view) = views.first() {
+            let why = self.no_result(&heard);
+            if let Some(why) = &why {
+                let since = *stopped_since.get_or_insert_with(Instant::now);
+                ensure!(wait && since.elapsed() < STOPPED, "there will be no result: {why}");
+            }
+            if let Some(view) = farthest(&views) {
                 tell(view);
                 if !wait {
                     bail!("there is no result yet: {}", words(view));
@@ -320,14 +380,13 @@ impl Asked {
 async fn in_pieces(
     member: &Connection,
     computation: &ComputationId,
-    input: &Input,
+    (input, announced): (&Input, &Announced),
     tell: impl Fn(u64),
 ) -> Result<Statement, CallError> {
     let path = format!("computations/{}/uploads", computation.0.to_hex());
-    let announced = Announced { entry: input.entry, bytes: input.body.len() as u64 };
     // After the last piece the receipt is asked for, once.
     for _ in 0..2 {
-        let (upload, mut held) = match member.post(&path, &announced).await? {
+        let (upload, mut held) = match member.post(&path, announced).await? {
             Uploaded::Receipt(receipt) => return Ok(receipt),
             Uploaded::Held { upload, bytes } => (upload, bytes),
         };
@@ -357,26 +416,18 @@ fn refused(refusal: Option<CallError>) -> anyhow::Error {
     refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call)
 }
 
-/// That a computation was cancelled, if it was, and who had begun to open it.
-fn cancelled(view: &View) -> Option<String> {
-    let Phase::Cancelled { opened } = &view.phase else { return None };
-    let names = opened.iter().filter_map(|member| Some(view.members.get(*member)?.name.as_str()));
-    let names: Vec<&str> = names.collect();
-    let told = "who asked has cancelled it, and what was handed in is erased";
-    Some(match &names[..] {
-        [] => told.to_owned(),
-        names => format!("{told}; but {} had begun to open the result", names.join(" and ")),
-    })
+/// Whether a member shows that there will be no result. That is its own word, of whatever it says
+/// of others.
+fn is_given_up(view: &View) -> bool {
+    matches!(view.phase, Phase::Cancelled { .. } | Phase::Stopped { .. })
 }
 
-/// Why a computation has stopped, and who says so: who was the first to say it does not repeat
-/// another one.
-fn reason(view: &View) -> Option<String> {
-    let said = |name: &str, why: &str| format!("{name} says: {why}");
-    let mut all = view.members.iter().filter_map(|m| Some((&m.name, m.stopped.as_deref()?)));
-    let repeats = |why: &str| why.ends_with(" has stopped");
-    let first = all.clone().find(|(_, why)| !repeats(why)).or_else(|| all.next());
-    first.map(|(name, why)| said(name, why))
+/// Of what members show what is to be told: as long as one takes inputs, that; else what the first
+/// shows that has not given up.
+fn farthest(views: &[View]) -> Option<&View> {
+    let collecting = views.iter().find(|view| view.phase == Phase::Collecting);
+    let under_way = || views.iter().find(|view| !is_given_up(view));
+    collecting.or_else(under_way).or(views.first())
 }
 
 /// What servers do on graphs, in words.
@@ -399,9 +450,9 @@ pub fn words(view: &View) -> String {
     let minimum = u64::from(view.draft.draft.minimum);
     match &view.phase {
         Phase::Collecting if view.inputs < minimum => {
-            format!("{} have answered; {} more are needed", view.inputs, minimum - view.inputs)
+            format!("{} handed in so far; {} more needed", view.inputs, minimum - view.inputs)
         }
-        Phase::Collecting => format!("{} have answered, and it is still open", view.inputs),
+        Phase::Collecting => format!("{} handed in so far; it is still open", view.inputs),
         Phase::Sealing => "closed; the servers agree on who is counted".to_owned(),
         Phase::Computing => match &view.progress {
             Some(progress) => stage(progress),
@@ -409,7 +460,7 @@ pub fn words(view: &View) -> String {
         },
         Phase::Done => "the result is there".to_owned(),
         Phase::TooFew { missing } => format!("{missing} answers were missing"),
-        Phase::Cancelled { .. } => cancelled(view).unwrap_or_default(),
-        Phase::Stopped { why } => format!("stopped: {why}"),
+        Phase::Cancelled { .. } => "a member says that it was cancelled".to_owned(),
+        Phase::Stopped { .. } => "a member says that it has stopped".to_owned(),
     }
 }

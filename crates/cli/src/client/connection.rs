@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ostrakon_client::Http;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -210,6 +211,23 @@ impl Connection {
             None => request,
         })
         .await
+    }
+
+    /// Sends a participant's request, which the server has so long to answer: the HTTP status, and
+    /// what came with it. Without an answer the status is 0.
+    pub async fn exchange(&self, request: Http, patience: Duration) -> (u16, Vec<u8>) {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let Http { path, body } = request;
+        let request = match body {
+            Some(body) => self
+                .request(Method::POST, &path)
+                .header(CONTENT_TYPE, "application/json")
+                .body(body),
+            None => self.request(Method::GET, &path),
+        };
+        let Ok(response) = request.timeout(patience).send().await else { return (0, Vec::new()) };
+        let status = response.status().as_u16();
+        self.read(response).await.map_or((0, Vec::new()), |body| (status, body))
     }
 
     /// Bytes at `path`, at most `limit` of them.

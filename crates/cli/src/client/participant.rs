@@ -1,51 +1,27 @@
-//! One participant: present at one server, and in every epoch with a message or a cover.
+//! One participant: what it says, and what became of it. Which requests it sends, and when, is
+//! decided by [`ostrakon_client::Participant`].
 
-mod asking;
+mod driver;
 mod ending;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
-use ostrakon_broadcast::client::{choose_home, is_crowded, longest_wait, presence_digest, without};
-use ostrakon_broadcast::envelope::{self, Issued};
+use futures::future::BoxFuture;
+use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
-use ostrakon_broadcast::{RowFormat, engines};
-use ostrakon_crypto::SigningKey;
+use ostrakon_broadcast::room::people_for;
+use ostrakon_broadcast::submission::NoSubmission;
+use ostrakon_broadcast::{Content, RowFormat, engines};
+use ostrakon_client::{Action, Filled, Http, Millis, News};
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
-use ostrakon_protocol::{Outcome, Presence, PresenceAnswer, Status, SubmissionRequest};
-use tokio::time::Instant;
 
-use self::asking::{fetch_issue, pauses, submit};
+use self::driver::{Driver, Transport};
 use super::member::Member;
 use super::room::Room;
 use crate::edge;
-
-/// A presence lasts half a minute; it is renewed well before.
-const PRESENCE_EVERY: Duration = Duration::from_secs(10);
-/// The pause before another attempt to be present.
-const PRESENCE_AGAIN: Duration = Duration::from_secs(1);
-/// How long a server may take to note a presence.
-const PRESENCE_TIME: Duration = Duration::from_secs(5);
-/// A server has forgotten whoever said so long ago that it is there.
-const FORGOTTEN: Duration = Duration::from_secs(30);
-/// Whoever comes so shortly before an epoch is closed has nobody to blame for having no slot in it.
-const SETTLED: Duration = Duration::from_secs(5);
-/// The pause while no server has said anything yet.
-const NO_SERVER_YET: Duration = Duration::from_millis(50);
-/// Within this time participants who come at the same moment choose their homes, one after the
-/// other.
-const SPREAD: Duration = Duration::from_millis(800);
-/// How often whoever has no slot looks whether its home is fuller than others, and how often in an
-/// epoch at most.
-const CROWDED_EVERY: Duration = Duration::from_secs(1);
-const CROWDED_LOOKS: u32 = 8;
-/// How long the other servers may keep the material of enough waiting.
-const OTHER_SERVERS: Duration = Duration::from_millis(1500);
 
 /// What happened to a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,86 +56,28 @@ pub struct Published {
 /// if nothing may be sent in that epoch.
 pub type Rows = Box<dyn FnMut(u64) -> Result<Option<Vec<u8>>> + Send + Sync>;
 
-/// What was done for one epoch. The submission, once made, is the only one there will ever be for
-/// it.
-struct Work {
-    epoch: u64,
-    /// What was opened of the servers' issues, by party.
-    issues: Vec<Option<Issued>>,
-    submission: Option<Submission>,
-    /// What goes into the epoch, of a participant that has something else for each.
-    row: Option<Vec<u8>>,
-    accepted: Vec<bool>,
-    reported: bool,
-    /// Whether the participant was present when the epoch began, and so could count on a slot.
-    expects_slot: bool,
-    /// When it is looked next, while there is no slot, whether there are fewer elsewhere, and how
-    /// often it was.
-    look: Instant,
-    looks: u32,
-    /// Since when it waits for a slot where it is, and where it has waited in vain.
-    since: Instant,
-    shunned: BTreeSet<PartyId>,
-    /// Of a participant with a row for each epoch: when it hands in, which does not depend on what
-    /// it did before.
-    moment: Instant,
-}
-
-impl Work {
-    fn new(epoch: u64, parties: usize, expects_slot: bool, moment: Instant) -> Self {
-        let (issues, accepted) = (vec![None; parties], vec![false; parties]);
-        let look = Instant::now() + CROWDED_EVERY;
-        let (submission, row, reported, looks, shunned) = Default::default();
-        Self {
-            epoch,
-            issues,
-            submission,
-            row,
-            accepted,
-            reported,
-            expects_slot,
-            look,
-            looks,
-            since: Instant::now(),
-            shunned,
-            moment,
-        }
-    }
-
-    /// Whether it is time to look whether there are fewer elsewhere.
-    fn is_kept_waiting(&self) -> bool {
-        self.submission.is_none()
-            && self.looks < CROWDED_LOOKS
-            && self.issues.iter().all(Option::is_none)
-    }
-}
-
 /// A participant of a room.
 pub struct Participant {
     room: Arc<Room>,
-    key: SigningKey,
+    driver: Driver<Room>,
     /// Of a member: where it is written down what the key was used for.
     member: Option<Member>,
     outbox: Outbox,
     /// Of a participant that has something else to say in every epoch, and never a cover.
     rows: Option<Rows>,
+    /// By party, the version of the status that the machine has heard.
+    heard: Vec<Option<u64>>,
+    /// Where it is present, as was told.
     home: Option<PartyId>,
-    /// Whether the home server knows that the participant is there.
-    present: bool,
-    /// When that was noted there last.
-    greeted: Instant,
-    /// When the program went on after it had been stopped for so long that it was forgotten.
-    returned: Option<Instant>,
-    /// Whether another home is to be looked for.
-    displaced: bool,
-    /// The last epoch with too few that was taken notice of.
-    failed: Option<u64>,
     seen: usize,
+    /// The last epoch that is over by the word of as many servers as are believed.
+    over: Option<u64>,
     /// The minimum that a host has lowered below what the participant joined with.
     eased: Option<u32>,
+    /// Whether it has taken part in an epoch with that minimum, as everybody does.
+    took_part: bool,
     /// Whether it goes on with covers once its message is on the board.
     stays: bool,
-    work: Work,
 }
 
 impl Participant {
@@ -169,36 +87,44 @@ impl Participant {
     /// # Errors
     /// If the message is longer than the room admits.
     pub fn new(room: Arc<Room>, message: Option<Vec<u8>>, home: Option<PartyId>) -> Result<Self> {
+        let key = SigningKey::from_seed(&edge::random());
+        Self::with_key(room, message.unwrap_or_default(), home, key)
+    }
+
+    fn with_key(
+        room: Arc<Room>,
+        message: Vec<u8>,
+        home: Option<PartyId>,
+        key: SigningKey,
+    ) -> Result<Self> {
         let limit = RowFormat::new(&room.descriptor, 0).limit();
-        let length = message.as_ref().map_or(0, Vec::len);
+        let length = message.len();
         ensure!(
             length <= limit,
             "the message has {length} bytes; this room takes at most {limit}: shorten it"
         );
         let mut outbox = Outbox::default();
-        outbox.put(message.unwrap_or_default())?;
-        let parties = room.connections.len();
+        outbox.put(message)?;
+        let seed = Secret::new(edge::random());
+        let machine = ostrakon_client::Participant::new(room.scene.clone(), key, seed, home);
+        let driver = Driver::new(machine, room.link.room, room.clone());
+        let heard = vec![None; room.connections.len()];
         let seen = room.entries().borrow().len();
-        let key = SigningKey::from_seed(&edge::random());
-        let work = Work::new(0, parties, false, Instant::now());
-        let member = None;
-        let rows = None;
+        let (member, rows, home, over, eased) = (None, None, None, None, None);
+        let (took_part, stays) = (false, false);
         Ok(Self {
             room,
-            key,
+            driver,
             member,
             outbox,
             rows,
+            heard,
             home,
-            present: false,
-            greeted: Instant::now(),
-            returned: None,
-            displaced: false,
-            failed: None,
             seen,
-            eased: None,
-            stays: false,
-            work,
+            over,
+            eased,
+            took_part,
+            stays,
         })
     }
 
@@ -207,8 +133,7 @@ impl Participant {
     /// # Errors
     /// If the message is longer than the room admits.
     pub fn of_member(room: Arc<Room>, message: Vec<u8>, member: Member) -> Result<Self> {
-        let mut participant = Self::new(room, Some(message), None)?;
-        participant.key = member.key();
+        let mut participant = Self::with_key(room, message, None, member.key())?;
         if let Some(spent) = member.spent() {
             // Whatever became of it: nothing is made for that epoch again.
             participant.outbox.ended_without_board(spent);
@@ -254,12 +179,12 @@ impl Participant {
     /// If the room is closed.
     pub async fn take_part(mut self, mut report: impl FnMut(Event)) -> Result<Published> {
         let (mut entries, mut ended) = (self.room.entries(), self.room.ended());
-        let (mut collecting, mut closed) = (self.room.collecting(), self.room.closed());
-        let mut present = Instant::now();
+        let (mut news, mut closed) = (self.room.news(), self.room.closed());
         loop {
             entries.mark_unchanged();
+            news.mark_unchanged();
             // Before the board is read, so that it holds what is over.
-            let over = *ended.borrow_and_update();
+            self.over = *ended.borrow_and_update();
             self.doubt();
             while let Some(published) = self.learn(&mut report) {
                 if !self.stays {
@@ -267,38 +192,16 @@ impl Participant {
                 }
                 report(Event::Published(published));
             }
-            self.make_room();
-            self.go_on(*closed.borrow_and_update(), over)?;
-            if self.present && self.greeted.elapsed() >= FORGOTTEN {
-                self.return_as_newcomer();
-                present = Instant::now();
-            }
-            if present <= Instant::now() {
-                present = Instant::now() + self.be_present(&mut report).await;
-            }
-            let current = *collecting.borrow_and_update();
-            if self.turn_to(current, &mut report) {
-                present = Instant::now();
-            }
-            if self.go_where_there_are_fewer().await {
-                present = Instant::now();
-                continue;
-            }
-            if let Some(minimum) = self.eased {
-                bail!(
-                    "the room's host has lowered the minimum to {minimum}, and the message was not sent: give the same command \
-                     again if that is enough"
-                );
-            }
-            let (look, waits) = (self.work.look, self.present && self.work.is_kept_waiting());
+            self.go_on(*closed.borrow_and_update())?;
+            self.listen();
+            self.act(&mut report);
+            self.unless_eased()?;
             tokio::select! {
-                () = self.work_on(current, &mut report) => {}
-                () = tokio::time::sleep_until(look), if waits => {}
+                () = self.driver.turn() => {}
                 _ = entries.changed() => {}
                 _ = ended.changed() => {}
-                _ = collecting.changed() => {}
+                _ = news.changed() => {}
                 _ = closed.changed() => {}
-                () = tokio::time::sleep_until(present) => {}
             }
         }
     }
@@ -328,259 +231,126 @@ impl Participant {
         None
     }
 
-    /// Says to the home server that the participant is there. Returns when to do so again.
-    async fn be_present(&mut self, report: &mut impl FnMut(Event)) -> Duration {
-        let home = match self.home.filter(|_| !self.displaced) {
-            Some(home) => Some(home),
-            None => self.choose().await,
-        };
-        let Some(home) = home else { return NO_SERVER_YET };
-        let time = edge::unix_time();
-        let room = &self.room.link.room;
-        let signature = self.key.sign(&presence_digest(room, time, home));
-        let presence = Presence { key: self.key.verifying_key(), time, signature };
-        let path = format!("rooms/{}/presence", room.to_hex());
-        let answer = self.room.connection(home).post::<PresenceAnswer>(&path, &presence);
-        let welcome = matches!(tokio::time::timeout(PRESENCE_TIME, answer).await, Ok(Ok(_)));
-        if welcome && (!self.present || self.home != Some(home)) {
-            report(Event::Home(home));
-            (self.work.since, self.work.looks) = (Instant::now(), 0);
-        }
-        self.displaced = !welcome;
-        self.present = welcome;
-        self.home = Some(home);
-        self.greeted = Instant::now();
-        if welcome { PRESENCE_EVERY } else { PRESENCE_AGAIN }
-    }
-
-    /// The program was stopped, or the machine was: the home has forgotten the participant, and
-    /// could not serve it. It is a newcomer there; going elsewhere at once, it would be counted
-    /// twice.
-    fn return_as_newcomer(&mut self) {
-        let now = Instant::now();
-        (self.present, self.returned) = (false, Some(now));
-        (self.work.since, self.work.look, self.work.looks) = (now, now + CROWDED_EVERY, 0);
-        self.work.expects_slot = false;
-    }
-
-    /// Chooses a home by what the servers say now. Participants who come at the same moment wait
-    /// for a random time first, so that each sees where the ones before it went: a room whose
-    /// participants are all at one server publishes nothing.
-    async fn choose(&self) -> Option<PartyId> {
-        let draw = u32::from_le_bytes(edge::random());
-        tokio::time::sleep(SPREAD * (draw >> 16) / (1 << 16)).await;
-        let present = without(&self.room.counts().await, &self.work.shunned);
-        choose_home(&present, self.home, draw)
-    }
-
-    /// After an epoch with too few: every second one of those at a server that is too full looks
-    /// for another one.
-    fn make_room(&mut self) {
-        let Some(home) = self.home else { return };
-        let statuses = self.room.statuses();
-        let statuses = statuses.borrow();
-        let failed =
-            too_few(statuses[home.index()].as_ref()).filter(|failed| self.failed < Some(*failed));
-        if let Some(failed) = failed {
-            self.failed = Some(failed);
-            let count = |(party, status): (usize, &Option<Status>)| {
-                status.as_ref()?.places.get(party).copied()
-            };
-            let present: Vec<_> = statuses.iter().enumerate().map(count).collect();
-            self.displaced |=
-                is_crowded(&present, home) && edge::random::<1>()[0].is_multiple_of(2);
-        }
-    }
-
-    /// Without a slot at a server that has more participants than another one, or for too long: it
-    /// is time to look for another home. Servers give out their slots evenly.
-    async fn go_where_there_are_fewer(&mut self) -> bool {
-        let Some(home) = self.home.filter(|_| self.present && self.work.is_kept_waiting()) else {
-            return false;
-        };
-        if Instant::now() < self.work.look {
-            return false;
-        }
-        self.work.look = Instant::now() + CROWDED_EVERY;
-        self.work.looks += 1;
-        // One server alone keeps nobody out by what it says of the numbers.
-        let starved = self.work.since.elapsed() >= longest_wait(self.room.descriptor.seconds);
-        if starved {
-            self.work.shunned.insert(home);
-        }
-        self.displaced |= starved || is_crowded(&self.room.counts().await, home);
-        self.displaced
-    }
-
-    /// Prepares for the epoch that collects now. Returns whether another home is to be looked for,
-    /// because the one before gave no slot.
-    fn turn_to(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) -> bool {
-        let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else {
-            return false;
-        };
-        let moment = self.moment();
-        // Epochs that began meanwhile are heard of one after the other.
-        let settled = self.returned.is_none_or(|at| at.elapsed() >= SETTLED);
-        let expects_slot = self.present && settled;
-        let work = Work::new(epoch, self.room.connections.len(), expects_slot, moment);
-        let before = std::mem::replace(&mut self.work, work);
-        let without_slot = before.expects_slot && before.submission.is_none();
-        if without_slot {
-            report(Event::NoSlot(before.epoch));
-            self.displaced = true;
-        }
-        without_slot
-    }
-
-    /// When the row of an epoch that begins now is handed in: drawn from its second quarter, so
-    /// that what was read and written before does not show in when it leaves. Whoever looks for a
-    /// message instead hands in as soon as it can.
-    fn moment(&self) -> Instant {
-        if self.rows.is_none() {
-            return Instant::now();
-        }
-        let quarter = Duration::from_secs(u64::from(self.room.descriptor.seconds)) / 4;
-        let draw = u32::from(u16::from_le_bytes(edge::random()));
-        Instant::now() + quarter + quarter * draw / (1 << 16)
-    }
-
-    /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any
-    /// time.
-    async fn work_on(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) {
-        if let (Some(epoch), Some(_)) = (collecting, self.home) {
-            if self.work.submission.is_none() {
-                self.make_submission(epoch).await;
+    /// Tells the machine what the servers have said since it was told last.
+    fn listen(&mut self) {
+        let words = self.room.words();
+        for ((party, word), heard) in self.room.parties().zip(&words).zip(&mut self.heard) {
+            let version = word.as_ref().map(|word| word.0.version);
+            if *heard != version {
+                *heard = version;
+                let word = word.as_ref().map(|word| (&word.0, word.1));
+                self.driver.heard(party, word);
             }
-            if self.eased.is_some() {
-                return;
-            }
-            self.deliver(report).await;
         }
-        std::future::pending::<()>().await;
     }
 
-    /// Collects the servers' issues until a submission can be made of them.
-    async fn make_submission(&mut self, epoch: u64) {
-        let mut pauses = pauses();
-        loop {
-            self.collect_issues(epoch).await;
-            if let Some(agreed) = envelope::agreed(&self.work.issues) {
-                // Whoever joins agrees to what it finds.
-                let minimum = agreed.context.minimum;
-                if self.outbox.agreed().is_some_and(|before| minimum < before) {
-                    self.eased = Some(minimum);
-                    return;
+    /// Does what the machine asks for.
+    fn act(&mut self, report: &mut impl FnMut(Event)) {
+        while let Some(action) = self.driver.next_action() {
+            match action {
+                Action::Ask(_) => {}
+                Action::Fill(context) => {
+                    let epoch = context.epoch.number;
+                    let filled = self.fill(epoch, context.minimum);
+                    self.driver.filled(epoch, filled);
                 }
-                self.outbox.agree(minimum);
-                tokio::time::sleep_until(self.work.moment).await;
-                if !self.has_row(epoch, minimum) {
-                    return std::future::pending().await;
+                Action::Tell(news) => self.tell(news, report),
+            }
+        }
+    }
+
+    fn tell(&mut self, news: News, report: &mut impl FnMut(Event)) {
+        match news {
+            News::Looking => self.home = None,
+            News::Waiting { home } => {
+                if self.home.replace(home) != Some(home) {
+                    report(Event::Home(home));
                 }
             }
-            match self.submission() {
-                Ok(Some(submission)) => {
-                    match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
-                        Ok(()) => {
-                            self.work.submission = Some(submission);
-                            return;
-                        }
-                        // It must not leave.
-                        Err(error) => tracing::error!(epoch, "{error:#}"),
-                    }
-                }
-                Ok(None) => return std::future::pending().await,
-                Err(error) => tracing::warn!(epoch, "{error}"),
+            News::Placed { .. } => {}
+            News::HandedIn { epoch, message } => {
+                self.took_part = self.eased.is_some();
+                report(Event::Submitted { epoch, message });
             }
-            self.work.issues.fill(None);
-            pauses.pause().await;
+            News::NoSlot { epoch } => report(Event::NoSlot(epoch)),
+            // What the other servers give may make it good.
+            News::NotMade {
+                epoch,
+                why: why @ (NoSubmission::NotAgreed | NoSubmission::Issue(IssueError::Incomplete)),
+            } => {
+                tracing::debug!(epoch, "{why}");
+            }
+            News::NotMade { epoch, why } => tracing::warn!(epoch, "{why}"),
         }
     }
 
-    /// Draws the row of an epoch, once, if this participant has one for each. Whether there is
-    /// something to hand in.
-    fn has_row(&mut self, epoch: u64, minimum: u32) -> bool {
-        let Some(rows) = self.rows.as_mut().filter(|_| self.work.row.is_none()) else {
-            return true;
+    /// Decides what goes into an epoch, and writes it down.
+    fn fill(&mut self, epoch: u64, minimum: u32) -> Filled {
+        // Whoever joins agrees to what it finds.
+        if self.outbox.agreed().is_none_or(|before| minimum >= before) {
+            self.outbox.agree(minimum);
+        } else {
+            self.eased = Some(minimum);
+        }
+        if let Some(rows) = &mut self.rows {
+            let row = if self.eased.is_some() { Ok(None) } else { rows(epoch) };
+            // Without being written down it must not leave.
+            let row = row.unwrap_or_else(|error| {
+                tracing::error!(epoch, "{error:#}");
+                None
+            });
+            return row.map_or(Filled::Nothing, |row| Filled::Row(Content::Message(row)));
+        }
+        let Some(content) = self.outbox.content_among(epoch, minimum) else {
+            return Filled::Nothing;
         };
-        let row = match rows(epoch) {
-            Ok(Some(row)) => row,
-            Ok(None) => return false,
-            // It must not leave.
+        match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
+            Ok(()) => Filled::Row(content),
             Err(error) => {
                 tracing::error!(epoch, "{error:#}");
-                return false;
+                Filled::Later
             }
+        }
+    }
+
+    /// Whether something is kept from an epoch only by its minimum. Of a message that is handed in
+    /// the epoch that has it decides; said once more, it would be there twice. Until that is over,
+    /// by the word of as many servers as are believed, covers go into the others.
+    fn would_be_said(&self) -> bool {
+        let decided = self.outbox.undecided().is_none_or(|epoch| self.over >= Some(epoch));
+        self.outbox.message().is_some() && decided || self.rows.is_some()
+    }
+
+    /// Ends a participation whose user has not agreed to what the host asks for now: once a cover
+    /// is handed in, so that silence is nobody's news.
+    fn unless_eased(&self) -> Result<()> {
+        let shown = self.took_part || self.rows.is_some();
+        let Some(minimum) = self.eased.filter(|_| shown && self.would_be_said()) else {
+            return Ok(());
         };
-        self.work.row = Some(row.clone());
-        self.outbox = Outbox::default();
-        self.outbox.agree(minimum);
-        if let Err(error) = self.outbox.put(row) {
-            tracing::error!(epoch, "{error}");
-            return false;
-        }
-        true
+        let servers = self.room.connections.len();
+        let enough = people_for(minimum, &engines::trust(self.room.descriptor.engine, servers)?);
+        bail!(
+            "the room's host has lowered how many are enough: messages appear from {enough} people on now. Nothing more was \
+             sent; give the same command again if that is enough for you"
+        )
+    }
+}
+
+impl Transport for Room {
+    fn now(&self) -> Millis {
+        edge::unix_millis()
     }
 
-    /// How many servers must say the same, or have something, for an honest one to be among them.
-    fn believed(&self) -> usize {
-        engines::believed(self.room.descriptor.engine, self.work.issues.len())
-    }
-
-    /// Waits for the issues of all servers, or of enough if the others take their time.
-    async fn collect_issues(&mut self, epoch: u64) {
-        let missing = self.room.parties().filter(|party| self.work.issues[party.index()].is_none());
-        let mut waiting: FuturesUnordered<_> =
-            missing.map(|party| fetch_issue(&self.room, &self.key, party, epoch)).collect();
-        let believed = self.believed();
-        let mut patience = std::pin::pin!(tokio::time::sleep(OTHER_SERVERS));
-        let issues = &mut self.work.issues;
-        while issues.iter().any(Option::is_none) {
-            tokio::select! {
-                Some((party, issue)) = waiting.next() => issues[party.index()] = Some(issue),
-                () = &mut patience => {
-                    if issues.iter().flatten().count() >= believed {
-                        return;
-                    }
-                    patience.as_mut().reset(Instant::now() + OTHER_SERVERS);
-                }
-            }
-        }
-    }
-
-    fn submission(&mut self) -> Result<Option<Submission>, NoSubmission> {
-        let Room { servers, descriptor, engine, .. } = &*self.room;
-        let author = Author { engine: *engine, servers, room: descriptor, key: &self.key };
-        author.submission(&self.work.issues, &mut self.outbox)
-    }
-
-    /// Hands the submission to every server that does not have it yet.
-    async fn deliver(&mut self, report: &mut impl FnMut(Event)) {
-        let Some(Submission { slot, body, message }) = &self.work.submission else { return };
-        let request =
-            SubmissionRequest { key: self.key.verifying_key(), slot: *slot, body: body.clone() };
-        let mut waiting: FuturesUnordered<_> = self
-            .room
-            .parties()
-            .filter(|party| !self.work.accepted[party.index()])
-            .map(|party| submit(&self.room, &request, party, self.work.epoch))
-            .collect();
-        let believed = self.believed();
-        while let Some((party, accepted)) = waiting.next().await {
-            self.work.accepted[party.index()] = accepted;
-            let have = self.work.accepted.iter().filter(|accepted| **accepted).count();
-            if !self.work.reported && have >= believed {
-                self.work.reported = true;
-                report(Event::Submitted { epoch: self.work.epoch, message: *message });
-            }
-        }
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move { self.connection(party).exchange(request, patience).await })
     }
 }
 
 #[cfg(test)]
 mod tests;
-
-/// The epoch that a server says ended with too few, if it was the last one.
-fn too_few(status: Option<&Status>) -> Option<u64> {
-    let last = status?.last.as_ref()?;
-    (last.outcome == Outcome::TooFew).then_some(last.number)
-}

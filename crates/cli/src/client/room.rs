@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
-use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
-use ostrakon_broadcast::{EpochContext, RoomDescriptor, Servers, SignedEntry, engines};
+use ostrakon_broadcast::{RoomDescriptor, Servers, SignedEntry, engines};
+use ostrakon_client::{Millis, Reports, Scene};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::{
@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::connection::{Connection, Pauses};
-use crate::failure;
+use crate::{edge, failure};
 
 /// How long a server may hold back an answer while nothing happens.
 const WAIT: Duration = Duration::from_secs(20);
@@ -45,8 +45,8 @@ pub struct Room {
     pub descriptor: RoomDescriptor,
     /// Its servers' public interfaces, by party number.
     pub connections: Vec<Connection>,
-    /// Makes submissions.
-    pub engine: &'static (dyn ClientEngine + Send + Sync),
+    /// The same, as participants share it.
+    pub scene: Arc<Scene>,
     known: Known,
     /// How many entries are kept at least, if not all.
     keep: Option<usize>,
@@ -56,7 +56,9 @@ pub struct Room {
 /// What is known of the room, each part to be waited for.
 struct Known {
     statuses: watch::Sender<Vec<Option<Status>>>,
-    collecting: watch::Sender<Option<u64>>,
+    /// Counts statuses that are news to a participant.
+    news: watch::Sender<u64>,
+    heard: Mutex<Heard>,
     entries: watch::Sender<Vec<Arc<SignedEntry>>>,
     ended: watch::Sender<Option<u64>>,
     closed: watch::Sender<bool>,
@@ -65,6 +67,15 @@ struct Known {
     /// read.
     over: Mutex<Vec<Option<u64>>>,
 }
+
+/// What each server said last, as it came.
+struct Heard {
+    reports: Reports,
+    words: Vec<Option<Word>>,
+}
+
+/// A server's status, and when it came, in milliseconds since 1970.
+type Word = Arc<(Status, Millis)>;
 
 impl Room {
     /// Follows a link: finds the servers, and checks their keys and the room's descriptor.
@@ -104,18 +115,19 @@ impl Room {
         closed: bool,
     ) -> Self {
         let parties = servers.keys.len();
+        let scene = Arc::new(Scene::new(servers.clone(), descriptor.clone()));
         let known = Known {
             statuses: watch::Sender::new(vec![None; parties]),
-            collecting: watch::Sender::new(None),
+            news: watch::Sender::new(0),
+            heard: Mutex::new(Heard { reports: scene.reports(), words: vec![None; parties] }),
             entries: watch::Sender::new(Vec::new()),
             ended: watch::Sender::new(None),
             closed: watch::Sender::new(closed),
             board: Mutex::new(BoardReader::new(servers.clone(), descriptor.clone())),
             over: Mutex::new(vec![None; parties]),
         };
-        let engine = engines::client(descriptor.engine);
         let (keep, claims) = (None, Mutex::default());
-        Self { link, servers, descriptor, connections, engine, known, keep, claims }
+        Self { link, servers, descriptor, connections, scene, known, keep, claims }
     }
 
     /// Like [`Room::open`], for who follows the board from `back` entries before its end on, and
@@ -200,9 +212,14 @@ impl Room {
         self.known.statuses.subscribe()
     }
 
-    /// The epoch that collects, which enough servers describe alike.
-    pub fn collecting(&self) -> watch::Receiver<Option<u64>> {
-        self.known.collecting.subscribe()
+    /// Changes with a status that is news to a participant, more than how many there are.
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.known.news.subscribe()
+    }
+
+    /// What each server said last, whether or not its board has been read.
+    pub fn words(&self) -> Vec<Option<Word>> {
+        self.known.heard.lock().expect("no panic while hearing").words.clone()
     }
 
     /// The board, verified.
@@ -219,15 +236,6 @@ impl Room {
     /// Whether two servers say that the room takes no more messages.
     pub fn closed(&self) -> watch::Receiver<bool> {
         self.known.closed.subscribe()
-    }
-
-    /// Participants at each server that answers soon, by its own count, as of now.
-    pub async fn counts(&self) -> Vec<Option<u32>> {
-        let statuses = self.statuses_now().await;
-        self.parties()
-            .zip(statuses)
-            .map(|(party, status)| status?.places.get(party.index()).copied())
-            .collect()
     }
 
     /// Entries on the board of each server that answers soon, by its own word, as of now.
@@ -359,10 +367,13 @@ async fn follow(room: Arc<Room>, party: PartyId) {
             // A server that restarts counts its versions anew.
             after = 0;
             room.known.statuses.send_modify(|statuses| statuses[party.index()] = None);
+            note(&room, party, None);
             pauses.pause().await;
             continue;
         };
         after = status.version;
+        // When an epoch closes is counted from now on; boards take their time.
+        note(&room, party, Some(&status));
         match read_board(&room, party, &status).await {
             Ok(()) => pauses = fresh(),
             Err(error) => {
@@ -416,11 +427,7 @@ fn learn(room: &Room, party: PartyId, status: Status) {
     let known = &room.known;
     known.statuses.send_modify(|statuses| statuses[party.index()] = Some(status));
     let statuses = known.statuses.borrow();
-    let contexts = statuses.iter().flatten().filter_map(|status| status.context.as_ref());
     let believed = room.believed();
-    let number = agreed(contexts.filter(|context| context.is_of(&room.descriptor)), believed);
-    // Servers hear of the next epoch one after the other; nobody goes back.
-    known.collecting.send_if_modified(|current| advance(current, number));
     let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none());
     let closed = closed.count() >= believed;
     known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
@@ -428,21 +435,23 @@ fn learn(room: &Room, party: PartyId, status: Status) {
     known.ended.send_if_modified(|current| advance(current, ended));
 }
 
+/// Notes what a server says, and lets participants know if it is news to them.
+fn note(room: &Room, party: PartyId, status: Option<&Status>) {
+    let now = edge::unix_millis();
+    let mut heard = room.known.heard.lock().expect("no panic while hearing");
+    heard.words[party.index()] = status.map(|status| Arc::new((status.clone(), now)));
+    let news = heard.reports.hear(&room.descriptor, now, party, status);
+    drop(heard);
+    if news {
+        room.known.news.send_modify(|news| *news += 1);
+    }
+}
+
 /// Takes a number over if it is newer; whether it was.
 fn advance(current: &mut Option<u64>, number: Option<u64>) -> bool {
     let newer = *current < number;
     *current = number.max(*current);
     newer
-}
-
-/// The latest epoch that so many servers describe alike.
-fn agreed<'a>(
-    contexts: impl Iterator<Item = &'a EpochContext> + Clone,
-    believed: usize,
-) -> Option<u64> {
-    let same = |context: &EpochContext| contexts.clone().filter(|other| *other == context).count();
-    let agreed = contexts.clone().filter(|context| same(context) >= believed);
-    agreed.map(|context| context.epoch.number).max()
 }
 
 /// The last epoch that is over by the word of so many servers.
@@ -455,35 +464,6 @@ fn said_to_be_over(over: &[Option<u64>], believed: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostrakon_broadcast::EngineKind;
-    use ostrakon_broadcast::engine::Shape;
-    use ostrakon_broadcast::{EpochId, Mode, RoomId};
-
-    fn context(number: u64, batch: u64) -> EpochContext {
-        let epoch = EpochId { room: RoomId([1; 16]), number };
-        EpochContext {
-            epoch,
-            batch,
-            engine: EngineKind::Ruffle,
-            shape: Shape { rows: 12, width: 80 },
-            mode: Mode::Fair,
-            minimum: 1,
-        }
-    }
-
-    #[test]
-    fn one_server_alone_opens_no_epoch() {
-        let (old, new, lie) = (context(4, 10), context(5, 11), context(5, 99));
-        let agree = |contexts: &[EpochContext]| agreed(contexts.iter(), 2);
-        assert_eq!(agree(&[]), None);
-        assert_eq!(agree(std::slice::from_ref(&lie)), None);
-        assert_eq!(agree(&[lie.clone(), new.clone()]), None);
-        assert_eq!(agree(&[lie.clone(), new.clone(), new.clone()]), Some(5));
-        assert_eq!(agree(&[lie, old.clone(), old.clone()]), Some(4));
-        let both = [new.clone(), new, old];
-        assert_eq!(agree(&both), Some(5));
-        assert_eq!(agreed(both.iter(), 3), None, "where two may lie");
-    }
 
     #[test]
     fn one_server_alone_ends_no_epoch() {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_computation::{ComputationId, Input, Link, Statement};
+use ostrakon_computation::{Announced, ComputationId, Input, Link, Statement};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::Invitation;
 use serde::{Deserialize, Serialize};
 
 use crate::client::member::state_directory;
-use crate::{output, secret};
+use crate::{failure, output, secret};
 
 /// A file that its owner alone may read.
 #[derive(Serialize, Deserialize)]
@@ -76,10 +76,20 @@ pub fn directory(name: &str) -> Result<PathBuf> {
     Ok(directory)
 }
 
+/// What is handed in: the same bytes to all members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The input.
+    pub input: Input,
+    /// What is told each member first, of a long one.
+    pub announced: Vec<Announced>,
+}
+
 /// What is kept of an input. What it says is not.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     input: String,
+    announced: Vec<Announced>,
     receipts: Vec<Statement>,
 }
 
@@ -94,7 +104,7 @@ pub fn file_name(link: &Link) -> String {
 ///
 /// # Errors
 /// If all have it, or the file cannot be read.
-pub fn handed_in(path: &Path, members: usize) -> Result<Option<Input>> {
+pub fn handed_in(path: &Path, members: usize) -> Result<Option<Made>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -102,12 +112,22 @@ pub fn handed_in(path: &Path, members: usize) -> Result<Option<Input>> {
     let kept: Kept = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
     ensure!(
         kept.receipts.len() != members,
-        "you have reported already ({}); a report cannot be changed",
+        "you have handed in already, and it cannot be changed; the proof is in {}",
         path.display()
     );
     let bytes = BASE64URL_NOPAD.decode(kept.input.as_bytes()).ok();
     let input = bytes.and_then(|bytes| Input::decode(&bytes));
-    input.with_context(|| format!("{} is damaged", path.display())).map(Some)
+    let input = input.with_context(|| format!("{} is damaged", path.display()))?;
+    Ok(Some(Made { input, announced: kept.announced }))
+}
+
+/// Why an input was not taken; what to do about it, if another try can help.
+pub fn untaken(error: anyhow::Error, path: &Path) -> anyhow::Error {
+    if !failure::is_unreachable(&error) {
+        return error;
+    }
+    let kept = path.display();
+    error.context(format!("it is kept in {kept}; the same command hands it in again"))
 }
 
 /// Contributions below which a result can say what somebody has contributed.
@@ -145,9 +165,9 @@ pub fn consider(of: &Proposal<'_>, yes: bool) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be written or read, or all members have the other one.
-pub fn keep_first(path: &Path, input: Input, members: usize) -> Result<Input> {
-    match secret::write_new(path, &kept(&input, Vec::new())?) {
-        Ok(()) => Ok(input),
+pub fn keep_first(path: &Path, made: Made, members: usize) -> Result<Made> {
+    match secret::write_new(path, &kept(&made, Vec::new())?) {
+        Ok(()) => Ok(made),
         Err(error) => handed_in(path, members)?.ok_or(error),
     }
 }
@@ -156,12 +176,13 @@ pub fn keep_first(path: &Path, input: Input, members: usize) -> Result<Input> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn keep_input(path: &Path, input: &Input, receipts: Vec<Statement>) -> Result<()> {
-    secret::replace(path, &kept(input, receipts)?)
+pub fn keep_input(path: &Path, made: &Made, receipts: Vec<Statement>) -> Result<()> {
+    secret::replace(path, &kept(made, receipts)?)
 }
 
-fn kept(input: &Input, receipts: Vec<Statement>) -> Result<String> {
-    let kept = Kept { input: BASE64URL_NOPAD.encode(&input.encode()), receipts };
+fn kept(made: &Made, receipts: Vec<Statement>) -> Result<String> {
+    let announced = made.announced.clone();
+    let kept = Kept { input: BASE64URL_NOPAD.encode(&made.input.encode()), announced, receipts };
     Ok(serde_json::to_string(&kept)?)
 }
 
@@ -169,9 +190,12 @@ fn kept(input: &Input, receipts: Vec<Statement>) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn input(body: u8) -> Input {
+    fn input(body: u8) -> Made {
         let id = ostrakon_computation::ComputationId(ostrakon_crypto::Digest([1; 32]));
-        Input::sign(&id, vec![body], &SigningKey::from_seed(&[7; 32]))
+        let (own, member) = (SigningKey::from_seed(&[7; 32]), SigningKey::from_seed(&[8; 32]));
+        let input = Input::sign(&id, vec![body], &own);
+        let announced = vec![Announced::sign(&id, &input, &member.verifying_key(), &own)];
+        Made { input, announced }
     }
 
     /// Attack on oneself: two processes contribute with one key, and neither counts.

@@ -16,9 +16,9 @@ pub struct Options {
     /// Where the members keep their keys and data; made on the first start.
     #[arg(long, default_value = "ostrakon-committee")]
     data_dir: PathBuf,
-    /// On the first start: how many members. Any one honest keeps all inputs secret.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
-    members: u8,
+    /// On the first start: how many members [default: 3]. Any one honest keeps all inputs secret.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=9))]
+    members: Option<u8>,
     /// On the first start: the first member's public port; the others have the next ones.
     #[arg(long, default_value_t = 7200)]
     base_port: u16,
@@ -30,6 +30,9 @@ pub struct Options {
     #[arg(long)]
     web: Option<PathBuf>,
 }
+
+/// Members of a new committee, unless another number is asked for.
+const MEMBERS: u8 = 3;
 
 /// Runs the members until Ctrl-C.
 ///
@@ -62,16 +65,16 @@ pub fn page(committee: &Committee) -> String {
 /// to be started.
 ///
 /// # Errors
-/// If files cannot be written, are missing or wrong.
+/// If files cannot be written, are missing or wrong, or there are not as many members as asked for.
 pub fn prepared(
     directory: &Path,
-    members: u8,
+    members: Option<u8>,
     base_port: u16,
     fewest_reports: u32,
 ) -> Result<(Committee, Vec<Server>)> {
     let group = Loopback::new(directory, &KIND);
-    if !directory.exists() {
-        create(&group, members, base_port, fewest_reports)?;
+    if !group.exists(members)? {
+        create(&group, members.unwrap_or(MEMBERS), base_port, fewest_reports)?;
     }
     let (committee, _) = Home::open(Directory::new(&group.home(0), &KIND))?.committee()?;
     let cards = committee.members.iter();

@@ -1,6 +1,7 @@
 //! `ostrakon committee`: servers that compute on what people hand in, and learn nothing but the
 //! result.
 
+pub mod election;
 mod home;
 pub mod local;
 mod serve;
@@ -16,6 +17,7 @@ use crate::cards::{self, Directory};
 use crate::output;
 pub use home::FEWEST_REPORTS;
 use home::{Home, KIND, Settings};
+pub use serve::give_way;
 
 /// What can be done with committees.
 #[derive(clap::Subcommand)]
@@ -24,6 +26,9 @@ pub enum Command {
     Init(InitOptions),
     /// Makes one committee of several members' cards, and prints it.
     Found(FoundOptions),
+    /// Agrees on a table of operators, and on the beacon with which a committee is drawn of it.
+    #[command(subcommand)]
+    Election(election::Command),
     /// Runs one member.
     Serve(serve::Options),
     /// Shows a member's operator what was asked, how far it is, and how many rounds it took.
@@ -68,6 +73,7 @@ pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::Init(options) => init(&options),
         Command::Found(options) => found(&options),
+        Command::Election(command) => election::run(command),
         Command::Serve(options) => serve::run(options).await,
         Command::Status(options) => status::run(&options).await,
         Command::Up(options) => local::run(options).await,

@@ -24,6 +24,11 @@ use crate::{edge, upkeep};
 const PAUSE: Duration = Duration::from_millis(100);
 /// Computations that are computed at a time.
 const AT_A_TIME: usize = 32;
+/// Computations that are kept, whatever their state.
+const COMPUTATIONS: usize = 10_000;
+/// How nice a member is to whatever else runs on its machine. Linux gives a thread with 10 the
+/// weight 110, where one of a server of rooms has 1,024.
+const NICE: i32 = 10;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Options of `committee serve`.
@@ -31,6 +36,17 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Options {
     #[command(flatten)]
     pub serving: ServingOptions,
+}
+
+/// Has the scheduler prefer whatever else runs on this machine to what a member computes, which may
+/// take all cores for minutes while people wait for a room's epoch. For the one thread that there
+/// is at the start: others take it over.
+pub fn give_way() {
+    let nice = rustix::process::getpriority_process(None);
+    let set = nice.and_then(|nice| rustix::process::setpriority_process(None, nice.max(NICE)));
+    if let Err(error) = set {
+        tracing::warn!(%error, "what is computed takes time from servers of rooms on this machine");
+    }
 }
 
 /// Runs a member until it is told to stop.
@@ -64,6 +80,7 @@ pub async fn run(options: Options) -> Result<()> {
         open: Open {
             of_one: home.settings.open_of_one_creator,
             in_all: home.settings.open_questions,
+            kept: COMPUTATIONS,
         },
         at_a_time: AT_A_TIME,
         budget: home.settings.budget()?,

@@ -13,6 +13,7 @@ use ostrakon_graph::owner::Edge;
 use ostrakon_graph::spec::Direction;
 use serde::Serialize;
 
+use crate::graph::hops;
 use crate::{bench, output};
 
 /// Options of `demo graph`.
@@ -268,17 +269,17 @@ fn print(
 
 /// How many vertices are how far.
 fn distances(options: &Options, values: &[Option<u64>]) -> Result<()> {
-    let hops = options.hops;
+    let most = options.hops;
     let name = |far: u64| match options.program {
-        ProgramArg::Reach => format!("within {hops}"),
+        ProgramArg::Reach => format!("within {most}"),
         ProgramArg::Shortest => format!("{far} long"),
-        _ => format!("{far} hops"),
+        _ => hops(far),
     };
     let count = |far| values.iter().filter(|value| **value == far).count() as u64;
-    let rows: Vec<(String, u64)> = (0..=u64::from(hops))
+    let rows: Vec<(String, u64)> = (0..=u64::from(most))
         .map(|far| (name(far), count(Some(far))))
         .filter(|(_, count)| *count > 0)
-        .chain([(format!("not within {hops}"), count(None))])
+        .chain([(format!("not within {most}"), count(None))])
         .collect();
     output::bars(&rows)
 }

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Contributors, Draft, Input, Link};
+use ostrakon_computation::{Contributors, Draft, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_graph::asked::{self, Program, Shown, Terms};
+use ostrakon_graph::asked::{self, Keep, Program, Shown, Terms};
 use ostrakon_graph::edges::{Names, Reading};
 use ostrakon_graph::owner::Edge;
 use serde::Serialize;
@@ -66,24 +66,24 @@ pub async fn run(options: Options) -> Result<()> {
         None => survey::directory("contributed")?.join(survey::file_name(&link)),
     };
     let servers = asked.committee.members.len();
-    let (input, edges) = match survey::handed_in(&path, servers)? {
-        Some(input) => {
+    let (made, edges) = match survey::handed_in(&path, servers)? {
+        Some(made) => {
             eprintln!("handing in again what was kept; the file given now is not looked at");
-            (input, None)
+            (made, None)
         }
         None => {
             let terms = asked::terms(&draft)?;
             consider(&draft, &terms, yes)?;
             let names = self::names::of(&terms, names.as_deref())?;
             let edges = read(&file, &names, &terms)?;
-            let input = sign(&asked, &draft, &terms, &link, &edges)?;
+            let own = sign(&asked, &draft, &terms, &link, &edges)?;
             // Whatever happens from here on, the same bytes go to all members.
-            let made = input.entry;
-            let input = survey::keep_first(&path, input, servers)?;
-            let own = input.entry == made;
-            (input, own.then_some(edges.len()))
+            let made = survey::keep_first(&path, own.clone(), servers)?;
+            let count = (made == own).then_some(edges.len());
+            (made, count)
         }
     };
+    let survey::Made { input, announced } = &made;
     let bytes = input.body.len();
     let text = format!("sending {} to each of {servers} servers, kB:", output::size(bytes as u64));
     let bar = output::bar(servers * bytes / 1000, text);
@@ -92,19 +92,21 @@ pub async fn run(options: Options) -> Result<()> {
         held.borrow_mut()[member] = bytes;
         bar.set_position(held.borrow().iter().sum::<u64>() / 1000);
     };
-    let receipts = asked.hand_in(&link.computation, &input, tell).await.with_context(|| {
-        format!(
-            "the contribution is kept in {}; the same command hands it in again",
-            path.display()
-        )
-    })?;
+    let receipts = asked
+        .hand_in(&link.computation, (input, &announced[..]), tell)
+        .await
+        .map_err(|error| survey::untaken(error, &path))?;
     bar.finish_and_clear();
-    survey::keep_input(&path, &input, receipts)?;
+    survey::keep_input(&path, &made, receipts)?;
     if json {
         let kept = path.display().to_string();
         return output::json(&Contributed { edges, bytes, servers, kept });
     }
-    let what = edges.map_or_else(|| "it was".to_owned(), |edges| format!("{edges} edges were"));
+    let what = match edges {
+        None => "it was".to_owned(),
+        Some(1) => "1 edge was".to_owned(),
+        Some(edges) => format!("{edges} edges were"),
+    };
     output::line(&format!(
         "contributed: {what} handed in, and all {servers} servers have signed that they hold it"
     ))
@@ -115,18 +117,32 @@ fn consider(draft: &Draft, terms: &Terms, yes: bool) -> Result<()> {
     let who = match &draft.contributors {
         Contributors::Anyone => "anyone who has the link".to_owned(),
         Contributors::Keys(keys) => format!("{} invited people", keys.len()),
+        Contributors::Earlier(_) => "nobody anew".to_owned(),
     };
     let (vertices, minimum) = (terms.vertices, draft.minimum);
     let what = format!(
         "of at least {minimum} contributors, {}: {} of {vertices} vertices; shown: {}\n{who} may \
-         contribute",
+         contribute; {}",
         exactly(terms),
         program(&terms.program),
-        shown(terms)
+        shown(terms),
+        kept(terms.keep)
     );
     // Counts say of nobody's vertex which value is its.
     let own = (terms.shown != Shown::Counts).then_some("of your edges alone");
     survey::consider(&survey::Proposal { title: &draft.title, what: &what, minimum, own }, yes)
+}
+
+/// What becomes of contributions afterwards.
+fn kept(keep: Option<Keep>) -> String {
+    match keep {
+        None => "what is contributed is erased when the result is there".to_owned(),
+        Some(Keep { questions, days }) => format!(
+            "the servers keep what is contributed, and who asks may ask up to {questions} more \
+             questions about it within {days} days, whatever can be asked of such edges; then it \
+             is erased"
+        ),
+    }
 }
 
 /// How exact it is.
@@ -137,22 +153,30 @@ fn exactly(terms: &Terms) -> String {
     })
 }
 
+/// Where it begins.
+fn given(from: &[u32]) -> String {
+    output::counted(from.len(), "given one", "given ones")
+}
+
 fn program(program: &Program) -> String {
     match program {
         Program::Reach { from, hops } => {
-            format!("which are within {hops} hops of {} given ones,", from.len())
+            format!("which are within {hops} hops of {},", given(from))
         }
         Program::Edges => "how many edges there are, in a graph".to_owned(),
         Program::Pagerank { damping, hops } => {
             format!("PageRank, damping 0.{damping:03}, after {hops} steps,")
         }
-        Program::Distances { from, hops } => {
-            format!("distances from {} given ones, up to {hops} hops,", from.len())
+        Program::Distances { from, hops, processors } => {
+            let how = processors.map_or(String::new(), |processors| {
+                format!(" by scatter and gather with {processors} processors,")
+            });
+            format!("distances from {}, up to {hops} hops,{how}", given(from))
         }
         Program::Shortest { from, within, longest } => format!(
-            "how long the shortest ways from {} given ones are, up to {within}, of edges up to \
-             {longest} long,",
-            from.len()
+            "how long the shortest ways from {} are, up to {within}, of edges up to {longest} \
+             long,",
+            given(from)
         ),
         Program::Components { hops } => {
             format!("which hang together, as far as {hops} hops lead,")
@@ -220,7 +244,13 @@ fn read(path: &Path, names: &Names, terms: &Terms) -> Result<Vec<Edge>> {
     Ok(edges)
 }
 
-fn sign(asked: &Asked, draft: &Draft, terms: &Terms, link: &Link, edges: &[Edge]) -> Result<Input> {
+fn sign(
+    asked: &Asked,
+    draft: &Draft,
+    terms: &Terms,
+    link: &Link,
+    edges: &[Edge],
+) -> Result<survey::Made> {
     let key = match &link.invitation {
         Some(invitation) => invitation.key(),
         None => SigningKey::from_seed(&edge::random()),
@@ -231,5 +261,7 @@ fn sign(asked: &Asked, draft: &Draft, terms: &Terms, link: &Link, edges: &[Edge]
     );
     let members = asked::members(&asked.committee)?;
     let randomness = Secret::new(edge::random());
-    Ok(asked::make(&link.computation, terms, &members, edges, &key, &randomness)?)
+    let input = asked::make(&link.computation, terms, &members, edges, &key, &randomness)?;
+    let announced = asked.announce(&link.computation, &input, &key);
+    Ok(survey::Made { input, announced })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::Digest;
 use ostrakon_graph::asked::{
-    self, JOB, Naming, Noise, Program, ReaderKey, Shown, Terms, parameters,
+    self, JOB, Keep, Naming, Noise, Program, ReaderKey, Shown, Terms, parameters,
 };
 use ostrakon_graph::edges::Names;
 use ostrakon_party::Invitation;
@@ -43,16 +43,42 @@ pub struct Options {
     /// Edges lead in both directions.
     #[arg(long)]
     undirected: bool,
+    /// A third field on a line says how many edges it is; each takes one of the contributor's.
+    /// With `shortest` it says how long the edge is, without this option.
+    #[arg(long)]
+    weighted: bool,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// With fewer contributors nothing is computed.
+    #[arg(long, default_value_t = 2)]
+    minimum: u32,
+    /// Makes so many links, each for one contributor; without, whoever has the link may contribute.
+    #[arg(long, value_name = "COUNT")]
+    invitations: Option<usize>,
+    /// Closes by itself after so many seconds; otherwise `graph run` does.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Contributions are kept so that you can ask up to so many more questions about them (`graph
+    /// again`); whoever contributes is told. Otherwise they are erased when the result is there.
+    #[arg(long, value_name = "QUESTIONS")]
+    keep: Option<u32>,
+    /// With --keep: for so many days.
+    #[arg(long, value_name = "DAYS", default_value_t = 7, requires = "keep")]
+    keep_days: u32,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is computed, and what is shown of it.
+#[derive(clap::Args)]
+pub struct Wanted {
     /// What is computed.
     #[arg(long, value_enum, default_value_t = ProgramArg::Distances)]
     program: ProgramArg,
     /// Where distances are counted from, or reach begins; may be given more than once.
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// A third field on a line says how many edges it is; each takes one of the contributor's.
-    /// With `shortest` it says how long the edge is, without this option.
-    #[arg(long)]
-    weighted: bool,
     /// Adds noise that hides whether any one edge is there, with this epsilon: for `edges`, and for
     /// counts of degrees. Otherwise what comes out is exact.
     #[arg(long, value_name = "EPSILON", value_parser = epsilon)]
@@ -71,6 +97,10 @@ pub struct Options {
     /// over how many hops a component leads at most (components).
     #[arg(long, default_value_t = 6)]
     hops: u32,
+    /// Distances: computed by scatter and gather with so many processors, as the paper does,
+    /// instead of linear hops. It comes to the same and takes longer; show `vertices`.
+    #[arg(long, value_name = "COUNT")]
+    processors: Option<u32>,
     /// Katz centrality: by how much an edge further counts less. The more edges there are together,
     /// the fewer hops it can be counted over: with 10,000 edges three or four.
     #[arg(long, default_value_t = 10)]
@@ -83,18 +113,6 @@ pub struct Options {
     /// The result is for you alone: nobody else can read it, the servers included.
     #[arg(long)]
     for_me: bool,
-    /// With fewer contributors nothing is computed.
-    #[arg(long, default_value_t = 2)]
-    minimum: u32,
-    /// Makes so many links, each for one contributor; without, whoever has the link may contribute.
-    #[arg(long, value_name = "COUNT")]
-    invitations: Option<usize>,
-    /// Closes by itself after so many seconds; otherwise `graph run` does.
-    #[arg(long, value_name = "SECONDS")]
-    seconds: Option<u64>,
-    /// Prints one JSON object.
-    #[arg(long)]
-    json: bool,
 }
 
 /// [`Program`] on the command line.
@@ -149,7 +167,7 @@ fn shown(text: &str) -> Result<Shown, String> {
 pub async fn run(options: Options) -> Result<()> {
     let creator = Invitation(edge::random());
     let mut terms = terms(&options)?;
-    terms.reader = options.for_me.then(|| ReaderKey(asked::reader(&creator.0).public()));
+    terms.reader = options.wanted.for_me().then(|| ReaderKey(asked::reader(&creator.0).public()));
     match options.invitations {
         Some(invited) => terms.validate(invited)?,
         None => terms.validate_for_anyone(options.minimum)?,
@@ -175,7 +193,7 @@ pub async fn run(options: Options) -> Result<()> {
             "The first link shows the result; each of the others lets one person contribute."
         );
     }
-    if options.for_me {
+    if options.wanted.for_me() {
         eprintln!(
             "Only you can read the result, here: with what {} keeps. Lose it, and nobody can.",
             created.kept.display()
@@ -202,40 +220,66 @@ fn terms(options: &Options) -> Result<Terms> {
         Some(_) => Naming::of(&names),
         None => Naming::Numbers,
     };
-    let vertex = |name: &String| {
-        names.vertex(name).with_context(|| format!("--from {name}: there is no such vertex"))
-    };
-    let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
-    let (program, hops) = (options.program, options.hops);
-    let begins =
-        matches!(program, ProgramArg::Distances | ProgramArg::Reach | ProgramArg::Shortest);
-    ensure!(begins || from.is_empty(), "--from is for distances, reach and shortest");
-    ensure!(!begins || !from.is_empty(), "say with --from NAME where it begins");
-    let bins = if program == ProgramArg::Edges { 0 } else { options.bins };
-    let noise = options.epsilon.map(|epsilon| Noise { epsilon, bins });
-    let program = match options.program {
-        ProgramArg::Reach => Program::Reach { from: from.into_iter().collect(), hops },
-        ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
-        ProgramArg::Shortest => {
-            let (from, longest) = (from.into_iter().collect(), options.longest);
-            Program::Shortest { from, within: hops, longest }
-        }
-        ProgramArg::Components => Program::Components { hops },
-        ProgramArg::Edges => Program::Edges,
-        ProgramArg::InDegrees => Program::InDegrees,
-        ProgramArg::OutDegrees => Program::OutDegrees,
-        ProgramArg::Katz => Program::Katz { base: options.attenuation, hops },
-        ProgramArg::Pagerank => Program::Pagerank { damping: options.damping, hops },
-    };
     Ok(Terms {
         vertices: u32::try_from(names.len())?,
         naming,
         edges: options.edges,
         undirected: options.undirected,
         weighted: options.weighted,
-        program,
-        shown: options.show,
-        noise,
+        program: options.wanted.program(&names)?,
+        shown: options.wanted.shown(),
+        noise: options.wanted.noise(),
         reader: None,
+        keep: options.keep.map(|questions| Keep { questions, days: options.keep_days }),
     })
+}
+
+impl Wanted {
+    /// What is computed of vertices of these names.
+    ///
+    /// # Errors
+    /// If options contradict each other, or a vertex is none.
+    pub fn program(&self, names: &Names) -> Result<Program> {
+        let vertex = |name: &String| {
+            names.vertex(name).with_context(|| format!("--from {name}: there is no such vertex"))
+        };
+        let from: BTreeSet<u32> = self.from.iter().map(vertex).collect::<Result<_>>()?;
+        let (program, hops) = (self.program, self.hops);
+        let begins =
+            matches!(program, ProgramArg::Distances | ProgramArg::Reach | ProgramArg::Shortest);
+        ensure!(begins || from.is_empty(), "--from is for distances, reach and shortest");
+        ensure!(!begins || !from.is_empty(), "say with --from NAME where it begins");
+        ensure!(
+            program == ProgramArg::Distances || self.processors.is_none(),
+            "--processors is for distances"
+        );
+        let from = from.into_iter().collect();
+        Ok(match program {
+            ProgramArg::Reach => Program::Reach { from, hops },
+            ProgramArg::Distances => Program::Distances { from, hops, processors: self.processors },
+            ProgramArg::Shortest => Program::Shortest { from, within: hops, longest: self.longest },
+            ProgramArg::Components => Program::Components { hops },
+            ProgramArg::Edges => Program::Edges,
+            ProgramArg::InDegrees => Program::InDegrees,
+            ProgramArg::OutDegrees => Program::OutDegrees,
+            ProgramArg::Katz => Program::Katz { base: self.attenuation, hops },
+            ProgramArg::Pagerank => Program::Pagerank { damping: self.damping, hops },
+        })
+    }
+
+    /// What is shown.
+    pub fn shown(&self) -> Shown {
+        self.show
+    }
+
+    /// Whether only who asks can read it.
+    pub fn for_me(&self) -> bool {
+        self.for_me
+    }
+
+    /// The noise on it.
+    pub fn noise(&self) -> Option<Noise> {
+        let bins = if self.program == ProgramArg::Edges { 0 } else { self.bins };
+        self.epsilon.map(|epsilon| Noise { epsilon, bins })
+    }
 }

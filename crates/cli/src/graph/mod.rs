@@ -1,6 +1,7 @@
 //! `ostrakon graph`: several owners' edges, on which a committee computes without anybody learning
 //! one.
 
+mod again;
 mod contribute;
 mod create;
 mod names;
@@ -8,6 +9,7 @@ mod result;
 
 use anyhow::Result;
 
+pub use self::result::hops;
 use crate::client::cancelling;
 
 /// What can be done with graphs.
@@ -15,6 +17,8 @@ use crate::client::cancelling;
 pub enum Command {
     /// Asks a committee of three servers, and prints the link for those who contribute edges.
     Create(Box<create::Options>),
+    /// Asks something else about the same contributions, if they are kept, and prints the link.
+    Again(Box<again::Options>),
     /// Contributes the edges in a file.
     Contribute(contribute::Options),
     /// Takes no more contributions, has the result computed, waits for it and prints it.
@@ -34,6 +38,7 @@ pub enum Command {
 pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::Create(options) => create::run(*options).await,
+        Command::Again(options) => again::run(*options).await,
         Command::Contribute(options) => contribute::run(options).await,
         Command::Run(options) => result::run_now(options).await,
         Command::Cancel(options) => cancelling::run(options).await,

@@ -241,11 +241,20 @@ fn of_names(result: &GraphResult, names: &Names) -> Value {
 fn told(terms: &Terms, value: u64) -> String {
     match terms.program {
         Program::Pagerank { .. } => format!("{:.6}", value as f64 / (1u64 << 30) as f64),
+        Program::Distances { .. } => hops(value),
+        Program::Reach { hops, .. } => format!("within {hops}"),
+        Program::Shortest { .. } => format!("{value} long"),
         _ => value.to_string(),
     }
 }
 
-/// Prints a result: a histogram, and the vertices with the highest values.
+/// A distance in words.
+pub fn hops(count: u64) -> String {
+    if count == 1 { "1 hop".to_owned() } else { format!("{count} hops") }
+}
+
+/// Prints a result: a histogram, and where vertices are shown those with the highest values, or the
+/// nearest.
 fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()> {
     if let Values::Total(total) = values {
         output::line(&format!("{total} edges"))?;
@@ -266,15 +275,20 @@ fn print(terms: &Terms, values: &Values, names: &Names, top: usize) -> Result<()
             output::line(&format!("{size:>8}  with {name}"))
         });
     }
-    let (Values::Vertices(values), true) = (values, terms.program.from().is_empty()) else {
-        return Ok(());
-    };
+    let Values::Vertices(values) = values else { return Ok(()) };
     let mut order: Vec<usize> = (0..values.len()).filter(|v| values[*v].is_some()).collect();
-    order.sort_by_key(|vertex| std::cmp::Reverse(values[*vertex]));
-    order.into_iter().take(top).try_for_each(|vertex| {
-        let value = told(terms, values[vertex].unwrap_or(0));
-        output::line(&format!("{value:>8}  {}", list[vertex]))
-    })
+    order.sort_by_key(|vertex| values[*vertex]);
+    if terms.program.from().is_empty() {
+        order.sort_by_key(|vertex| std::cmp::Reverse(values[*vertex]));
+    }
+    for vertex in order.iter().take(top) {
+        let value = told(terms, values[*vertex].unwrap_or(0));
+        output::line(&format!("{value:>8}  {}", list[*vertex]))?;
+    }
+    if order.len() > top {
+        eprintln!("… and {} more, which --json prints", order.len() - top);
+    }
+    Ok(())
 }
 
 /// The bars of a histogram.
@@ -293,13 +307,11 @@ pub fn rows(terms: &Terms, counts: &[(Option<u64>, u64)]) -> Vec<(String, u64)> 
     let mut rows = std::collections::BTreeMap::<u64, u64>::new();
     known.for_each(|(value, count)| *rows.entry(value / width).or_default() += count);
     let name = |bin: u64| match (&terms.program, width) {
-        (Program::Distances { .. }, 1) => format!("{bin} hops"),
         (Program::Components { .. }, 1) => format!("of {bin} vertices"),
-        (Program::Reach { hops, .. }, 1) => format!("within {hops}"),
         (_, 1) if terms.noise.is_some_and(|noise| bin == u64::from(noise.bins)) => {
             format!("{bin} and more")
         }
-        (_, 1) => bin.to_string(),
+        (_, 1) => told(terms, bin),
         _ => format!("{} to {}", bin * width, bin * width + width - 1),
     };
     let without = counts.iter().find(|(value, _)| value.is_none()).map(|(_, count)| (none, *count));

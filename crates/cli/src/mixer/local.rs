@@ -17,10 +17,10 @@ pub struct Options {
     /// Where the servers keep their keys and data; made on the first start.
     #[arg(long, default_value = "ostrakon-mixer")]
     data_dir: PathBuf,
-    /// On the first start: how many servers. 4 and 5 bear one that fails or lies, 7 bear two; 5 go
-    /// on for ever without one.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=11))]
-    servers: u8,
+    /// On the first start: how many servers [default: 4]. 4 and 5 bear one that fails or lies, 7
+    /// bear two; 5 go on for ever without one.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(4..=11))]
+    servers: Option<u8>,
     /// On the first start: the first server's public port; the others have the next ones.
     #[arg(long, default_value_t = 7400)]
     base_port: u16,
@@ -34,11 +34,19 @@ pub struct Options {
 
 impl Options {
     /// What `ostrakon up --engine asynchromix` runs.
-    pub fn of_up(data_dir: PathBuf, servers: u8, base_port: u16, web: Option<PathBuf>) -> Self {
+    pub fn of_up(
+        data_dir: PathBuf,
+        servers: Option<u8>,
+        base_port: u16,
+        web: Option<PathBuf>,
+    ) -> Self {
         let room = RoomOptions { places: 64, bytes: 280, seconds: 3 };
         Self { data_dir, servers, base_port, room, web }
     }
 }
+
+/// Servers of a new room, unless another number is asked for.
+const SERVERS: u8 = 4;
 
 /// Runs the servers until Ctrl-C.
 ///
@@ -46,7 +54,7 @@ impl Options {
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
     let group = Loopback::new(&options.data_dir, &KIND);
-    if !options.data_dir.exists() {
+    if !group.exists(options.servers).context("--data-dir")? {
         create(&options, &group).context("--data-dir")?;
     }
     // The room that `create` made.
@@ -75,7 +83,7 @@ pub fn promise(description: &Description) -> String {
     } else {
         format!(
             "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds, \
-             which open pages use up within minutes"
+             which open pages use up within minutes, and one that lies can have it thrown away"
         )
     };
     let trial = if description.shape.minimum == 1 {
@@ -89,7 +97,7 @@ pub fn promise(description: &Description) -> String {
 }
 
 fn create(options: &Options, group: &Loopback<'_>) -> Result<()> {
-    let places = group.places(options.servers, options.base_port)?;
+    let places = group.places(options.servers.unwrap_or(SERVERS), options.base_port)?;
     let mut servers = Vec::new();
     for place in &places {
         let directory = Directory::new(&place.home, &KIND);

@@ -1,13 +1,16 @@
 //! `ostrakon mixer`: rooms whose servers may fail, be blocked or seized; and how people take part
 //! in them (docs/spec/asynchromix.md, section 18).
 
+mod evidence;
 mod home;
 mod link;
 pub mod local;
 mod say;
 mod serve;
+mod status;
 mod visiting;
 mod watch;
+mod words;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -36,6 +39,13 @@ pub enum Command {
     Serve(serve::Options),
     /// Runs a whole room on this machine, set up on the first start.
     Up(local::Options),
+    /// Tells how a room stands: what is open, for how many rounds what is prepared lasts, who is
+    /// away or was caught lying, and what has ended.
+    Status(status::Options),
+    /// Gets from a room's servers what convicts one of them, as a file that anybody can judge.
+    Evidence(evidence::Options),
+    /// Judges a file of evidence, offline: whom it convicts, and of what.
+    Judge(evidence::JudgeOptions),
 }
 
 /// Options of `mixer init`.
@@ -110,6 +120,9 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Found(options) => found(&options),
         Command::Serve(options) => serve::run(options).await,
         Command::Up(options) => local::run(options).await,
+        Command::Status(options) => status::run(&options).await,
+        Command::Evidence(options) => evidence::export(&options).await,
+        Command::Judge(options) => evidence::judge(&options),
     }
 }
 

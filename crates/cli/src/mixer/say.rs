@@ -8,8 +8,8 @@ use ostrakon_asynchromix::board::Outcome;
 use ostrakon_asynchromix::participant::{News, NotTaken};
 use serde::Serialize;
 
-use super::Link;
 use super::visiting::{Shown, Visiting};
+use super::{Link, words};
 use crate::output;
 
 /// Where the message stands.
@@ -34,8 +34,19 @@ pub async fn say(link: &Link, message: &[u8], state: Option<&Path>, json: bool) 
     }
     let mut given = give(&visiting, message)?;
     let bar = output::spinner("looking for a place");
+    let mut told = Vec::new();
     loop {
         bar.set_message(visiting.with(|visitor| describe(visitor)));
+        let here = visiting.with(|visitor| visitor.here());
+        let caught = words::convicted(&here, visiting.names());
+        if caught != told {
+            bar.suspend(|| caught.iter().for_each(|line| eprintln!("{line}")));
+            told = caught;
+        }
+        if words::is_over(&here) && visiting.with(Visitor::take_back).is_some() {
+            visiting.save()?;
+            bail!("the message was not said: {}", words::stock(&here));
+        }
         let news = match visiting.next().await? {
             Shown::News(news) => news,
             Shown::Changed => continue,
@@ -96,9 +107,8 @@ fn describe(visitor: &Visitor) -> String {
             format!("in for round {epoch}, waiting for the board")
         }
         Some(epoch) => format!("handed in for round {epoch}"),
-        None if here.collecting.is_none() && here.ready == 0 && !here.prepares => {
-            "no round is left: new ones need a server that is away; the message waits here"
-                .to_owned()
+        None if here.collecting.is_none() && here.ready == 0 && here.ended.is_some() => {
+            format!("the message waits here: {}", words::stock(&here))
         }
         None if here.collecting.is_none() => "waiting for the next round".to_owned(),
         None => "looking for a place".to_owned(),

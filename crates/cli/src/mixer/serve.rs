@@ -80,6 +80,11 @@ fn note(report: Report) {
             "the data are older than what others have heard of this server; start it once with --restored"
         ),
         Told::Fault(party, what) => tracing::warn!(server = party.0, what, "a fault"),
+        Told::Convicted(party, deed) => tracing::error!(
+            server = party.0,
+            deed = deed.in_words(),
+            "a server was convicted: nothing is prepared with it any more; `ostrakon mixer evidence` exports the proof"
+        ),
         Told::Published(epoch) => tracing::info!(epoch, "published"),
         Told::Sealed(epoch, rows, enough) => tracing::info!(epoch, rows, enough, "sealed"),
         Told::Ready(batch) => tracing::info!(batch, "prepared"),

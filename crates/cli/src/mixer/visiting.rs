@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use super::Link;
+use super::{Link, words};
 use crate::client::http_client;
 use crate::client::member::state_directory;
 use crate::{edge, failure, secret};
@@ -76,6 +76,7 @@ pub enum Shown {
 pub struct Visiting {
     state: Arc<Mutex<State>>,
     shown: mpsc::UnboundedReceiver<Result<Shown>>,
+    names: Vec<String>,
     _tasks: JoinSet<()>,
 }
 
@@ -102,7 +103,10 @@ impl State {
 /// The description that the link names: from the disk, or from the link's server. The digest in the
 /// link says which one is right, so a server that is asked for what is known could only be waited
 /// for.
-async fn describe(link: &Link, known: Option<Description>) -> Result<(Description, Room)> {
+///
+/// # Errors
+/// If the link's server is away, or shows another room.
+pub async fn describe(link: &Link, known: Option<Description>) -> Result<(Description, Room)> {
     if let Some(known) = known
         && let Ok(room) = known.room()
         && room.digest() == link.room
@@ -132,7 +136,10 @@ async fn describe(link: &Link, known: Option<Description>) -> Result<(Descriptio
 }
 
 /// An answer of so many bytes at most.
-async fn limited(request: reqwest::RequestBuilder, most: usize) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// If there is none, or it is longer.
+pub async fn limited(request: reqwest::RequestBuilder, most: usize) -> Result<Vec<u8>> {
     let mut response = request.send().await?.error_for_status()?;
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -227,12 +234,17 @@ impl Visiting {
                 drop(tell.send(Ok(Shown::Changed)));
             }
         });
-        Ok(Self { state, shown, _tasks: tasks })
+        Ok(Self { state, shown, names: words::names(description), _tasks: tasks })
     }
 
     /// What the visitor knows.
     pub fn with<T>(&self, read: impl FnOnce(&mut Visitor) -> T) -> T {
         read(&mut locked(&self.state).visitor)
+    }
+
+    /// The servers' names.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Waits for the next news.

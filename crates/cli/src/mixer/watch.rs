@@ -6,8 +6,8 @@ use anyhow::Result;
 use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use serde::Serialize;
 
-use super::Link;
 use super::visiting::Visiting;
+use super::{Link, words};
 use crate::output::MessageJson;
 use crate::{failure, output};
 
@@ -46,9 +46,11 @@ pub async fn watch(link: &Link, json: bool, once: bool) -> Result<()> {
         }
         anyhow::Ok(ends)
     };
+    let mut told = Vec::new();
     let all = async {
         loop {
             visiting.next().await?;
+            tell_ends(&visiting, &mut told);
             if print_new(&visiting)? && once {
                 return anyhow::Ok(());
             }
@@ -59,6 +61,17 @@ pub async fn watch(link: &Link, json: bool, once: bool) -> Result<()> {
     }
     let too_few = || failure::unreachable("too few servers answer to know where the board ends");
     tokio::time::timeout(ONCE, all).await.map_err(|_| too_few())?
+}
+
+/// Says once who was caught lying, and what keeps rounds from coming.
+fn tell_ends(visiting: &Visiting, told: &mut Vec<String>) {
+    let here = visiting.with(|visitor| visitor.here());
+    let mut now = words::convicted(&here, visiting.names());
+    if here.ended.is_some() && here.ready == 0 {
+        now.push(words::stock(&here));
+    }
+    now.iter().filter(|line| !told.contains(*line)).for_each(|line| eprintln!("{line}"));
+    *told = now;
 }
 
 fn print(signed: &SignedEntry, json: bool) -> Result<()> {

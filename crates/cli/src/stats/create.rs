@@ -132,9 +132,16 @@ pub async fn run(options: Options) -> Result<()> {
         return output::json(&created);
     }
     created.print()?;
-    if !created.invitations.is_empty() {
-        eprintln!("The first link shows the question; each of the others lets one person report.");
-    }
+    eprintln!(
+        "{}",
+        match (&options.roster, created.invitations.is_empty()) {
+            (Some(_), _) => "Whoever has a key of the roster reports by this link.",
+            (None, true) =>
+                "Whoever has this link reports by it, in a browser or by `stats report`.",
+            (None, false) =>
+                "The first link shows the question; each of the others lets one person report.",
+        }
+    );
     eprintln!(
         "{} keeps the key that closes: ostrakon stats close '{}'",
         created.kept.display(),

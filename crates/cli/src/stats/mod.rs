@@ -2,8 +2,8 @@
 
 mod close;
 mod create;
-mod elect;
-mod key;
+pub mod elect;
+pub mod key;
 mod report;
 mod result;
 pub mod terms;

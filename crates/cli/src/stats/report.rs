@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Draft, Input, Link};
+use ostrakon_computation::{Draft, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::{Question, Value};
+use ostrakon_stats::{Form, Question, Value};
 use serde::Serialize;
 
 use super::{key, terms};
@@ -22,10 +22,11 @@ pub struct Options {
     /// The number, or `-` or `@FILE`. It leaves this program encrypted, in parts that are worth
     /// something only together.
     #[arg(value_parser = secret::argument, required_unless_present = "things")]
+    #[arg(allow_negative_numbers = true)]
     number: Option<String>,
-    /// The number of the group that you belong to, if the question names groups.
-    #[arg(long)]
-    group: Option<u16>,
+    /// The group that you belong to, if the question names groups: its name or its number.
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
     /// Instead of a number: a file with one thing on each line, if the question asks for lists.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["number", "group"])]
     things: Option<PathBuf>,
@@ -67,26 +68,27 @@ pub async fn run(options: Options) -> Result<()> {
         None => survey::directory("reported")?.join(survey::file_name(&link)),
     };
     let servers = asked.committee.members.len();
-    let input = match survey::handed_in(&path, servers)? {
-        Some(input) => {
+    let made = match survey::handed_in(&path, servers)? {
+        Some(made) => {
             eprintln!("handing in again what was kept; the number given now is not looked at");
-            input
+            made
         }
         None => {
             let value = match things {
                 Some(path) => Value::Items(lines(&path)?),
-                None => value(&number.unwrap_or_default(), group)?,
+                None => value(&number.unwrap_or_default(), group_in(&draft, group.as_deref())?)?,
             };
-            let input = sign(&asked, &draft, &link, &value, yes)?;
+            let made = sign(&asked, &draft, &link, &value, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
-            survey::keep_first(&path, input, servers)?
+            survey::keep_first(&path, made, servers)?
         }
     };
-    let receipts =
-        asked.hand_in(&link.computation, &input, |_, _| ()).await.with_context(|| {
-            format!("the report is kept in {}; the same command hands it in again", path.display())
-        })?;
-    survey::keep_input(&path, &input, receipts)?;
+    let whole = (&made.input, &made.announced[..]);
+    let receipts = asked
+        .hand_in(&link.computation, whole, |_, _| ())
+        .await
+        .map_err(|error| survey::untaken(error, &path))?;
+    survey::keep_input(&path, &made, receipts)?;
     if json {
         return output::json(&Reported { servers, kept: path.display().to_string() });
     }
@@ -106,6 +108,17 @@ fn consider(question: &Question, yes: bool) -> Result<()> {
     survey::consider(&proposal, yes)
 }
 
+/// The number of the group that somebody belongs to, if the question has groups.
+fn group_in(draft: &Draft, given: Option<&str>) -> Result<Option<u16>> {
+    let form = ostrakon_stats::asked::question(draft)?.form;
+    ensure!(
+        given.is_some() || !matches!(form, Form::Grouped { .. }),
+        "--group: say to which group you belong: {}",
+        terms::names(&draft.title).join(", ")
+    );
+    given.map(|given| terms::group(&draft.title, given)).transpose()
+}
+
 /// A number, of somebody in a group if there are some.
 fn value(number: &str, group: Option<u16>) -> Result<Value> {
     let Ok(number) = number.trim().parse() else {
@@ -123,7 +136,13 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(things.into_iter().map(|thing| thing.as_bytes().to_vec()).collect())
 }
 
-fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> Result<Input> {
+fn sign(
+    asked: &Asked,
+    draft: &Draft,
+    link: &Link,
+    value: &Value,
+    yes: bool,
+) -> Result<survey::Made> {
     let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
     consider(&question.question, yes)?;
     ensure!(
@@ -140,7 +159,9 @@ fn sign(asked: &Asked, draft: &Draft, link: &Link, value: &Value, yes: bool) -> 
          a key of yours is in its roster"
     );
     let randomness = Secret::new(edge::random());
-    Ok(question.report(value, &key, &randomness)?)
+    let input = question.report(value, &key, &randomness)?;
+    let announced = asked.announce(&link.computation, &input, &key);
+    Ok(survey::Made { input, announced })
 }
 
 #[cfg(test)]

@@ -70,6 +70,9 @@ struct Shown<'a> {
     /// the members' signed accounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     spent: Option<f64>,
+    /// Whether an exact answer was among them, so that there is no such measure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    spent_exactly: bool,
     /// How much they let it be, if one of them has a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<f64>,
@@ -166,7 +169,8 @@ fn shown<'a>(
         missing,
         epsilon: question.epsilon.map(|thousandths| in_ones(thousandths.into())),
         delta: question.delta_bits().map(|bits| 0.5f64.powi(bits.try_into().unwrap_or(i32::MAX))),
-        spent: spent.map(|spent| in_ones(spent.most)),
+        spent: spent.and_then(|spent| spent.most).map(in_ones),
+        spent_exactly: spent.is_some_and(|spent| spent.most.is_none()),
         budget: spent.and_then(|spent| spent.budget).map(in_ones),
         computed: result.map(|result| Computed {
             answers: &result.answers,
@@ -204,10 +208,15 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
             Some(budget) => format!("; the servers let it be {}", in_ones(budget)),
             None => "; the servers set no limit".to_owned(),
         };
-        let most = in_ones(most);
-        output::line(&format!(
-            "All answers so far tell of any one of those who reported at most epsilon {most}{limit}"
-        ))?;
+        output::line(&match most {
+            Some(most) => format!(
+                "All answers so far tell of any one of those who reported at most epsilon {}{limit}",
+                in_ones(most)
+            ),
+            None => "There is no bound on what all answers so far tell of each of those who \
+                     reported: an exact one, or one about their lists, is among them"
+                .to_owned(),
+        })?;
     }
     let names = terms::names(&draft.title);
     result.answers.iter().try_for_each(|answer| self::answer(answer, reports, &names))?;

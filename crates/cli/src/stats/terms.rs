@@ -28,8 +28,10 @@ pub fn statistic(text: &str, largest: u64) -> Result<Statistic> {
             Statistic::Variance
         }
         ("top", places) => {
-            let candidates = u16::try_from((largest + 1).max(2));
-            let candidates = candidates.context("top: needs numbers below 1024")?;
+            let candidates = u16::try_from((largest + 1).max(2)).ok();
+            let candidates = candidates.with_context(|| {
+                format!("{text}: is for numbers below 1024; say with --largest how large they are")
+            })?;
             let places = places.parse().with_context(|| format!("{text}: places, as in top:3"))?;
             Statistic::Top { candidates, places }
         }
@@ -135,6 +137,23 @@ pub fn names(text: &str) -> Vec<&str> {
     names
 }
 
+/// The number of a group, given by its name or by its number.
+///
+/// # Errors
+/// If the question names no such group; which ones it names is said.
+pub fn group(text: &str, given: &str) -> Result<u16> {
+    let (names, given) = (names(text), given.trim());
+    let number = names.iter().position(|name| name.trim() == given).map(u16::try_from);
+    let number = number.transpose()?.or_else(|| given.parse().ok());
+    // Who asks by other means than this program may leave the names out.
+    let known = number.filter(|number| names.is_empty() || usize::from(*number) < names.len());
+    let choices = || match &names[..] {
+        [] => format!("--group {given}: the question names no groups, so give a number"),
+        names => format!("--group {given}: the question's groups are {}", names.join(", ")),
+    };
+    known.with_context(choices)
+}
+
 /// Prints a histogram.
 ///
 /// # Errors
@@ -161,5 +180,13 @@ mod tests {
         );
         assert!(names("How many?").is_empty());
         assert!(names("How many (0 = none)?").is_empty());
+        let group = |given| group("Where? (0 = north, 1 = south)", given);
+        assert_eq!(["south", "1", " north"].map(|given| group(given).unwrap()), [1, 1, 0]);
+        for given in ["2", "west", "-1"] {
+            let refused = group(given).unwrap_err().to_string();
+            assert!(refused.contains("groups are north, south"), "{refused}");
+        }
+        assert_eq!(super::group("How many?", "0").unwrap(), 0);
+        assert!(super::group("How many?", "north").is_err());
     }
 }

@@ -16,6 +16,7 @@ mod hostile;
 mod hosting;
 mod init;
 mod intakes;
+mod mixing;
 mod namespaces;
 mod operating;
 mod renewal;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::channel::oneshot;
-use futures::future::{Abortable, Either, Pending, abortable, pending, select};
+use futures::future::{AbortHandle, Abortable, Either, Pending, abortable, pending, select};
 use ostrakon_computation::{Conclusion, GENERATIONS, Input, Parameters, Said, Told};
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{Instance, SessionId};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::tape::{Begun, unwritten};
+use super::turn::Wanted;
 use super::{Course, Trouble};
 use crate::job::{Ended, Run};
 use crate::marks::Marks;
@@ -19,8 +21,31 @@ use crate::view::Progress;
 
 /// How many of the shortest pauses pass between an attempt that failed and the next one.
 const BEFORE_ANOTHER: u32 = 10;
+/// In which the room of attempts is counted.
+const MEGABYTE: u64 = 1 << 20;
 /// How often it is tried to write what came out, that pause between.
 const INSISTING: u32 = 10_000;
+
+/// An attempt under way, or one that has ended here while others are not known to have.
+pub(super) struct Attempt {
+    /// All generations.
+    vector: Vec<u32>,
+    /// How it is given up.
+    handle: AbortHandle,
+    /// What is sent and kept under it. To find it out may take as long as to make a circuit.
+    instances: Arc<[Instance]>,
+    /// The room that what was sent takes, once it has ended.
+    sent: Option<OwnedSemaphorePermit>,
+}
+
+/// What an attempt goes by.
+#[derive(Clone)]
+struct Named {
+    session: SessionId,
+    /// Among all of the committee.
+    number: u64,
+    instances: Arc<[Instance]>,
+}
 
 impl Course {
     /// C8: says for the how manieth time this member is ready, and begins when all are.
@@ -40,27 +65,33 @@ impl Course {
             };
             self.state().generation = Some(generation);
         }
-        let mut state = self.state();
-        let ready = |told: &Told| Some(told.generation().filter(|(of, _)| *of == seal)?.1);
-        let Some(vector) = state.told.iter().map(ready).collect::<Option<Vec<u32>>>() else {
-            return Ok(());
+        let vector = {
+            let state = self.state();
+            let ready = |told: &Told| Some(told.generation().filter(|(of, _)| *of == seal)?.1);
+            let Some(vector) = state.told.iter().map(ready).collect::<Option<Vec<u32>>>() else {
+                return Ok(());
+            };
+            if state.attempt.as_ref().is_some_and(|under_way| under_way.vector == vector) {
+                return Ok(());
+            }
+            vector
         };
-        if state.attempt.as_ref().is_some_and(|(under_way, _)| *under_way == vector) {
-            return Ok(());
-        }
-        if let Some((_, handle)) = state.attempt.take() {
-            handle.abort();
+        self.retire(inner);
+        let (session, number) = self.session_of(&seal, &vector);
+        let instances = self.instances(inner, number).await;
+        let named = Named { session, number, instances: Arc::clone(&instances) };
+        let (waiting, handle) = abortable(pending::<()>());
+        {
+            let mut state = self.state();
+            let vector = vector.clone();
+            state.attempt = Some(Attempt { vector, handle, instances, sent: None });
+            state.progress = None;
         }
         let (course, running) = (Arc::clone(self), Arc::clone(inner));
-        let (session, number) = self.session_of(&seal, &vector);
-        let (waiting, handle) = abortable(pending::<()>());
-        state.attempt = Some((vector.clone(), handle));
-        state.progress = None;
-        drop(state);
         inner.runtime.spawn(async move {
             let _computing = course.computing.read().await;
-            let ended = Arc::clone(&course).compute(&running, session, number, waiting).await;
-            course.ended(&running, seal, &vector, ended).await;
+            let ended = Arc::clone(&course).compute(&running, &named, waiting).await;
+            course.ended(&running, (seal, &vector), &named, ended).await;
         });
         Ok(())
     }
@@ -102,18 +133,17 @@ impl Course {
     async fn compute(
         self: Arc<Self>,
         inner: &Arc<Inner>,
-        session: SessionId,
-        number: u64,
+        named: &Named,
         until: Abortable<Pending<()>>,
     ) -> Option<Result<Vec<u8>, Ended>> {
-        let begun = match self.begun(inner, &session).await {
+        let begun = match self.begun(inner, &named.session).await {
             Ok(begun) => begun,
             Err(ended) => return Some(Err(ended)),
         };
         let (done, told) = oneshot::channel();
-        let (course, running) = (Arc::clone(&self), Arc::clone(inner));
+        let (course, running, named) = (Arc::clone(&self), Arc::clone(inner), named.clone());
         let thread = std::thread::Builder::new().name("attempt".into()).spawn(move || {
-            let ended = course.on_a_thread(&running, (session, number), begun, until);
+            let ended = course.on_a_thread(&running, &named, begun, until);
             let _ = done.send(ended);
         });
         if let Err(error) = thread {
@@ -140,7 +170,7 @@ impl Course {
     fn on_a_thread(
         self: &Arc<Self>,
         inner: &Arc<Inner>,
-        (session, number): (SessionId, u64),
+        named: &Named,
         begun: Begun,
         until: Abortable<Pending<()>>,
     ) -> Option<Result<Vec<u8>, Ended>> {
@@ -150,7 +180,8 @@ impl Course {
             store: inner.config.store.clone(),
             runtime: inner.runtime.clone(),
         };
-        let mut party = inner.config.party.in_session(session);
+        let number = named.number;
+        let mut party = inner.config.party.in_session(named.session);
         if let Some(tape) = tape {
             party = party.recorded(tape);
         }
@@ -166,17 +197,27 @@ impl Course {
             let run = Run { about, party, number, inputs, marks, randomness, progress };
             self.job.compute(run).await
         };
-        let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
-        let megabytes = self.job.memory(&self.draft.draft, inputs).div_ceil(1 << 20);
-        let computed = inner.turns.take(&inner.runtime, megabytes, main).boxed_local();
+        let (inputs, behind) = {
+            let state = self.state();
+            let inputs = state.seal.as_ref().map_or(0, |seal| seal.inputs.len());
+            (inputs, state.told[inner.number].result().is_some())
+        };
+        let megabytes = self.job.memory(&self.draft.draft, inputs).div_ceil(MEGABYTE);
+        let wanted = Wanted { megabytes, behind };
+        let computed = inner.turns.take(&inner.runtime, wanted, main).boxed_local();
         match futures::executor::block_on(select(computed, select(until, stuck))) {
-            Either::Left((Some(ended), _)) => Some(ended),
+            Either::Left((Some((ended, room)), _)) => {
+                if ended.is_ok() {
+                    self.keep_room(inner, named, room);
+                }
+                Some(ended)
+            }
             Either::Left((None, _)) => Some(Err(Ended::Later(
                 "another member is silent, and others queue for the memory".into(),
             ))),
             Either::Right((Either::Left(_), _)) => {
                 // Nobody goes on with a session that was given up.
-                self.forget(inner, number);
+                self.forget(inner, &named.instances);
                 None
             }
             Either::Right((Either::Right(_), _)) => Some(Err(unwritten())),
@@ -186,8 +227,8 @@ impl Course {
     async fn ended(
         &self,
         inner: &Arc<Inner>,
-        seal: Digest,
-        vector: &[u32],
+        (seal, vector): (Digest, &[u32]),
+        named: &Named,
         ended: Option<Result<Vec<u8>, Ended>>,
     ) {
         // What has been cancelled has come to its end.
@@ -203,12 +244,12 @@ impl Course {
                 let another = matches!(ended, Ended::Again(_)) || !self.job.repeats();
                 if another {
                     // Nobody asks for its messages any more.
-                    self.forget(inner, self.session_of(&seal, vector).1);
+                    self.forget(inner, &named.instances);
                 }
                 // There are few attempts: what hindered this one may take a while to pass.
                 tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
                 let mut state = self.state();
-                if state.attempt.as_ref().is_some_and(|(under_way, _)| under_way == vector) {
+                if state.attempt.as_ref().is_some_and(|under_way| under_way.vector == vector) {
                     state.attempt = None;
                     state.generation = None;
                     state.another |= another;
@@ -273,44 +314,56 @@ impl Course {
 
     /// Gives up what is being computed.
     pub fn give_up(&self) {
-        if let Some((_, handle)) = self.state().attempt.take() {
+        if let Some(Attempt { handle, .. }) = self.state().attempt.take() {
             handle.abort();
         }
     }
 
-    /// Forgets the messages of an attempt that all have brought to its end.
+    /// Gives up the attempt that is under way, and forgets its messages.
     pub(super) fn retire(&self, inner: &Inner) {
         let attempt = self.state().attempt.take();
-        if let Some((_, handle)) = &attempt {
+        if let Some(Attempt { handle, instances, .. }) = attempt {
             handle.abort();
+            self.forget(inner, &instances);
         }
-        let seal = self.state().told[inner.number].seal();
-        let (Some((vector, _)), Some(seal)) = (attempt, seal) else { return };
-        let (_, number) = self.session_of(&seal, &vector);
-        self.forget(inner, number);
     }
 
-    /// What is sent and kept under an attempt.
-    fn instances(&self, inner: &Inner, number: u64) -> Vec<Instance> {
+    /// What is sent and kept under an attempt, once found out for each.
+    async fn instances(self: &Arc<Self>, inner: &Arc<Inner>, number: u64) -> Arc<[Instance]> {
         let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
-        self.job.instances(self.about(inner), inputs, number)
+        let (course, running) = (Arc::clone(self), Arc::clone(inner));
+        let finding = inner
+            .runtime
+            .spawn_blocking(move || course.job.instances(course.about(&running), inputs, number));
+        finding.await.unwrap_or_default().into()
     }
 
     /// Bytes that this member has sent in the attempt that is under way.
     pub(super) fn sent(&self, inner: &Inner) -> u64 {
-        let (under_way, seal) = {
-            let state = self.state();
-            (state.attempt.as_ref().map(|of| of.0.clone()), state.told[inner.number].seal())
-        };
-        let (Some(vector), Some(seal)) = (under_way, seal) else { return 0 };
-        let instances = self.instances(inner, self.session_of(&seal, &vector).1);
-        instances.into_iter().map(|instance| inner.config.party.meter.bytes_sent(instance)).sum()
+        let under_way = self.state().attempt.as_ref().map(|of| Arc::clone(&of.instances));
+        under_way.map_or(0, |instances| bytes_sent(inner, &instances))
     }
 
-    fn forget(&self, inner: &Inner, number: u64) {
-        for instance in self.instances(inner, number) {
-            inner.config.party.retire(instance);
-            inner.config.party.meter.forget(instance);
+    /// What was sent takes its room until it is forgotten, of the room that the attempt has had.
+    fn keep_room(&self, inner: &Inner, named: &Named, mut room: OwnedSemaphorePermit) {
+        let megabytes = bytes_sent(inner, &named.instances).div_ceil(MEGABYTE);
+        let kept = usize::try_from(megabytes).unwrap_or(usize::MAX).min(room.num_permits());
+        let mut state = self.state();
+        if let Some(attempt) = &mut state.attempt
+            && Arc::ptr_eq(&attempt.instances, &named.instances)
+        {
+            attempt.sent = room.split(kept);
         }
     }
+
+    fn forget(&self, inner: &Inner, instances: &[Instance]) {
+        for instance in instances {
+            inner.config.party.retire(*instance);
+            inner.config.party.meter.forget(*instance);
+        }
+    }
+}
+
+fn bytes_sent(inner: &Inner, instances: &[Instance]) -> u64 {
+    instances.iter().map(|instance| inner.config.party.meter.bytes_sent(*instance)).sum()
 }

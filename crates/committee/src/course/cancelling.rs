@@ -80,8 +80,8 @@ impl Course {
             self.erase(inner).await?;
         }
         match self.hear(inner).await {
-            // Nothing else is ended by it.
-            Err(Trouble::Stop(_)) => return Ok(Next::Over),
+            // Who contradicts itself has been noted; it is ended and passed on all the same.
+            Err(Trouble::Stop(_)) => {}
             heard => heard?,
         }
         let told = self.state().told.clone();

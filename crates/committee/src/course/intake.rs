@@ -129,14 +129,18 @@ impl Course {
         Ok(())
     }
 
-    /// Charges contributors, if there is a measure of what the answer tells of them. They are
-    /// remembered by name where they are named, and where this member keeps a budget for each.
+    /// Charges contributors, if the answer tells anything of them. They are remembered by name
+    /// where they are named, and where this member keeps a budget for each.
     pub(super) async fn charge(
         &self,
         inner: &Inner,
         contributors: &[VerifyingKey],
     ) -> Result<Option<Charged>, StoreError> {
-        let Price::Epsilon(epsilon) = self.job.price(&self.draft.draft) else { return Ok(None) };
+        let epsilon = match self.job.price(&self.draft.draft) {
+            Price::None => return Ok(None),
+            Price::Exact => None,
+            Price::Epsilon(epsilon) => Some(epsilon),
+        };
         let budget = inner.config.budget;
         if budget.is_none() && self.draft.draft.contributors == Contributors::Anyone {
             // Their keys are new each time.
@@ -191,11 +195,15 @@ impl Course {
             let state = self.state();
             let date = self.draft.draft.closes;
             let past = date.is_some_and(|closes| closes <= (inner.config.clock)());
+            // On what was sealed before nothing is waited for.
+            let past = past || self.draft.draft.earlier().is_some();
             state.told[inner.number].holdings.is_none() && (state.order.is_some() || past)
         };
         if !due {
             return Ok(());
         }
+        // Who has begun to take a piece, or an announcement, comes before the close or after it.
+        let _uploading = self.uploading.lock().await;
         let _turn = self.intake.lock().await;
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
         self.say(inner, Said::Holdings(entries)).await?;

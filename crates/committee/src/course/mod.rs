@@ -1,5 +1,6 @@
 //! A computation on its way, at one member (C4 to C10).
 
+mod again;
 mod attempts;
 mod cancelling;
 mod intake;
@@ -13,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use futures::future::AbortHandle;
 use ostrakon_computation::{
     ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal, SignedDraft,
     Statement, Told,
@@ -21,6 +21,7 @@ use ostrakon_computation::{
 use ostrakon_crypto::{Digest, VerifyingKey};
 use tokio::sync::{Mutex as Turn, Notify, RwLock};
 
+use self::attempts::Attempt;
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
@@ -28,7 +29,7 @@ use crate::view::Progress;
 
 pub(crate) use showing::phase;
 pub(crate) use turn::Turns;
-pub use uploads::{Announced, PIECE_BYTES, Uploaded};
+pub use uploads::{PIECE_BYTES, Uploaded};
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
 const SLOWER: u32 = 100;
@@ -73,8 +74,8 @@ struct State {
     sound: BTreeMap<(VerifyingKey, Digest), bool>,
     seal: Option<Seal>,
     conclusion: Option<Conclusion>,
-    /// The attempt under way: its vector of generations, and how it is given up.
-    attempt: Option<(Vec<u32>, AbortHandle)>,
+    /// The attempt under way.
+    attempt: Option<Attempt>,
     /// How far the attempt is.
     progress: Option<Progress>,
     /// This process's generation.
@@ -85,8 +86,12 @@ struct State {
     withdrawn: bool,
     /// Everything of it is being deleted.
     buried: bool,
+    /// This member does nothing more for it.
+    ended: bool,
     /// What was handed in is erased, since it was cancelled.
     erased: bool,
+    /// What was handed in is erased, since it is of no more use.
+    used_up: bool,
     /// The attempt of the generation that was said last has come to nothing: another is due.
     another: bool,
 }
@@ -128,8 +133,11 @@ impl From<StoreError> for Trouble {
 }
 
 impl Course {
-    pub fn new(inner: &Arc<Inner>, draft: SignedDraft) -> Arc<Self> {
+    /// A course that begins; of one on an earlier computation's inputs with these.
+    pub fn new(inner: &Arc<Inner>, draft: SignedDraft, entries: Vec<Entry>) -> Arc<Self> {
         let state = State {
+            sound: entries.iter().map(|entry| (entry.input(), true)).collect(),
+            entries: entries.into_iter().collect(),
             told: vec![Told::default(); inner.config.committee.members.len()],
             ..State::default()
         };
@@ -153,7 +161,7 @@ impl Course {
         // than can be computed on.
         let most_inputs = match draft.draft.contributors {
             Contributors::Anyone => most / inner.config.committee.members.len(),
-            Contributors::Keys(_) => most,
+            Contributors::Keys(_) | Contributors::Earlier(_) => most,
         };
         Arc::new(Self {
             id: draft.draft.id(),
@@ -195,6 +203,7 @@ impl Course {
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
+                    self.state().ended = true;
                     if let Err(error) = self.note_end(&inner).await {
                         tracing::error!(%error, "the end of a computation cannot be written");
                     }
@@ -209,7 +218,7 @@ impl Course {
                     if let Err(error) = self.say(&inner, Said::stopped(&why)).await {
                         tracing::error!(%error, "a stop cannot be written");
                     }
-                    self.give_up();
+                    self.retire(&inner);
                 }
             }
             // Where nothing moves, the others are asked ever more seldom.
@@ -328,7 +337,7 @@ impl Course {
             self.state().withdrawn = true;
             self.retire(inner);
             inner.config.store.erase_attempts(&self.id).await?;
-            inner.config.store.erase_inputs(&self.id).await?;
+            self.erase_inputs(inner).await?;
         }
         Ok(())
     }
@@ -336,7 +345,9 @@ impl Course {
     /// Has the course end, since everything of it is deleted.
     pub fn bury(&self) {
         self.state().buried = true;
-        self.give_up();
+        if let Some(inner) = self.inner.upgrade() {
+            self.retire(&inner);
+        }
         self.news.notify_one();
     }
 
@@ -354,9 +365,9 @@ impl Course {
         }
         self.note_over(inner).await?;
         inner.config.store.erase_attempts(&self.id).await?;
-        if self.is_over() {
+        if self.is_over() && self.keeps(inner).await?.is_none() {
             // Nobody needs them any more, and whoever gets all keys one day could read them.
-            inner.config.store.erase_inputs(&self.id).await?;
+            self.erase_inputs(inner).await?;
         }
         Ok(())
     }
@@ -366,17 +377,33 @@ impl Course {
         self.state().over
     }
 
+    /// The computation whose sealed inputs are used again, if it is an earlier one's.
+    pub fn earlier(&self) -> Option<&ComputationId> {
+        self.draft.draft.earlier()
+    }
+
     /// Who asks.
     pub fn creator(&self) -> &VerifyingKey {
         &self.draft.draft.creator
     }
 
-    /// Whether this member still waits for something of it, or computes.
+    /// Whether this member still waits for something of it, computes, or keeps what it has sent for
+    /// members that have not signed yet.
     pub fn is_open(&self) -> bool {
         let Some(inner) = self.inner.upgrade() else { return false };
+        if self.cancellation().is_some() {
+            return false;
+        }
         let state = self.state();
-        let own = &state.told[inner.number];
-        !state.buried && own.outcome.is_none() && own.stopped.is_none()
+        let stopped = state.told[inner.number].stopped.is_some();
+        !(state.buried || state.withdrawn || stopped || state.is_signed_by_all())
+    }
+
+    /// Whether it has come to an end here without a result that is worth its place.
+    pub fn makes_room(&self) -> bool {
+        let state = self.state();
+        let result = matches!(state.conclusion, Some(Conclusion::Reached(_)));
+        (state.ended || state.erased) && !(result && state.is_signed_by_all())
     }
 
     fn is_over(&self) -> bool {

@@ -9,6 +9,7 @@ use ostrakon_computation::{
 use ostrakon_crypto::Digest;
 
 use super::{Course, Trouble};
+use crate::job::Price;
 use crate::service::Inner;
 use crate::store::Charged;
 
@@ -38,7 +39,7 @@ impl Course {
         let peers = &inner.config.peers;
         let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
         let limit = statement_bytes(match &self.draft.draft.contributors {
-            Contributors::Anyone => CONTRIBUTORS,
+            Contributors::Anyone | Contributors::Earlier(_) => CONTRIBUTORS,
             Contributors::Keys(keys) => keys.len(),
         });
         let asked =
@@ -63,10 +64,15 @@ impl Course {
                 Err(error) => tracing::debug!(%error, member, "a member does not answer"),
             }
         }
+        // Who contradicts itself does not keep from this member what others say.
+        let mut contradiction = Ok(());
         for (member, statement) in news {
-            self.take(inner, member, statement).await?;
+            match self.take(inner, member, statement).await {
+                Err(stop @ Trouble::Stop(_)) => contradiction = contradiction.and(Err(stop)),
+                taken => taken?,
+            }
         }
-        Ok(())
+        contradiction
     }
 
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
@@ -109,7 +115,12 @@ impl Course {
             Err(one) => {
                 let evidence = Equivocation { member, one: *one, other: statement };
                 inner.config.store.convict(&evidence).await?;
-                self.state().equivocations.push(evidence);
+                {
+                    let mut state = self.state();
+                    if state.equivocations.iter().all(|known| known.member != member) {
+                        state.equivocations.push(evidence);
+                    }
+                }
                 let name = &inner.config.committee.members[member].name;
                 Err(Trouble::Stop(format!(
                     "{name} has signed two statements that contradict each other"
@@ -134,6 +145,13 @@ impl Course {
             let name = &inner.config.committee.members[member].name;
             return Err(Trouble::Stop(format!("{name} lists more inputs than can be computed on")));
         }
+        let other = |told: &Told| told.held().is_some_and(|held| !self.lists_the_same(held));
+        if let Some(member) = told.iter().position(other) {
+            let name = &inner.config.committee.members[member].name;
+            return Err(Trouble::Stop(format!(
+                "{name} lists other inputs than those of the first question"
+            )));
+        }
         // Thousands of signatures are checked apart from what answers people.
         let course = Arc::clone(self);
         let sealing = inner.runtime.spawn_blocking(move || {
@@ -151,7 +169,9 @@ impl Course {
                         "of {short} contributors answers have told as much as is let"
                     )));
                 }
-                let spent = charged.map(|charged| charged.spent);
+                // An exact answer says itself that there is no measure of it.
+                let exact = self.job.price(&self.draft.draft) == Price::Exact;
+                let spent = charged.map(|charged| charged.spent).filter(|_| !exact);
                 let digest = seal.digest(&self.id);
                 inner.config.store.seal(&self.id, &seal).await?;
                 self.state().seal = Some(seal);
@@ -177,27 +197,37 @@ impl Course {
         }
     }
 
+    /// An input that others list: from the disk if it was fetched before a restart, else from
+    /// whichever of them shows it.
+    async fn found(&self, inner: &Inner, (listing, entry): &(Vec<usize>, Entry)) -> Option<Input> {
+        let (contributor, body) = entry.input();
+        if let Ok(Some(input)) = inner.config.store.input(&self.id, &contributor, &body).await {
+            return Some(input);
+        }
+        let (peers, limit) = (&inner.config.peers, self.input_bytes());
+        for member in listing.iter().filter(|member| **member != inner.number) {
+            let shown = peers.input(*member, &self.id, (contributor, body), limit).await;
+            let input = shown.ok().and_then(|bytes| Input::decode(&bytes)).filter(|input| {
+                input.entry.input() == (contributor, body)
+                    && input.entry.verifies(&self.id, &self.draft.draft)
+            });
+            if input.is_some() {
+                return input;
+            }
+        }
+        None
+    }
+
     /// Asks those who list inputs that are not here for them.
-    async fn fetch(&self, inner: &Arc<Inner>, lacking: Vec<(usize, Entry)>) -> Result<(), Trouble> {
-        let limit = self.input_bytes();
+    async fn fetch(
+        &self,
+        inner: &Arc<Inner>,
+        lacking: Vec<(Vec<usize>, Entry)>,
+    ) -> Result<(), Trouble> {
         let mut got = 0;
         for part in lacking.chunks(FETCHED) {
-            let asked = part.iter().map(async |(member, entry)| {
-                let (contributor, body) = entry.input();
-                // What was fetched before a restart is on disk.
-                let store = &inner.config.store;
-                if let Ok(Some(input)) = store.input(&self.id, &contributor, &body).await {
-                    return Some(input);
-                }
-                let peers = &inner.config.peers;
-                let bytes =
-                    peers.input(*member, &self.id, (contributor, body), limit).await.ok()?;
-                Input::decode(&bytes).filter(|input| input.entry.input() == (contributor, body))
-            });
+            let asked = part.iter().map(|listed| self.found(inner, listed));
             for input in join_all(asked).await.into_iter().flatten() {
-                if !input.entry.verifies(&self.id, &self.draft.draft) {
-                    continue;
-                }
                 let sound = self.job.check(self.about(inner), &input).is_ok()
                     && input.body.len() <= self.body_bytes;
                 inner.config.store.keep(&self.id, &input, false).await?;
@@ -244,7 +274,7 @@ mod tests {
         let key = SigningKey::from_seed(&[1; 32]);
         let told = |entries: usize| {
             let entry = Input::sign(&id, vec![1], &key).entry;
-            let spent = Some(Spent { most: u64::MAX, budget: Some(u64::MAX) });
+            let spent = Some(Spent { most: Some(u64::MAX), budget: Some(u64::MAX) });
             let (seal, generation) = (id.0, u32::MAX);
             let all = [
                 Said::Holdings(vec![entry; entries]),

@@ -2,7 +2,7 @@
 
 use ostrakon_computation::{Archive, Conclusion, SealedBy, Statement, Told};
 
-use super::{Course, is_signed_by_all};
+use super::{Course, State, is_signed_by_all};
 use crate::view::{MemberView, Phase, Progress, View};
 
 impl Course {
@@ -28,10 +28,28 @@ impl Course {
         Some(Archive::new(committee, draft, seal, conclusion, signatures))
     }
 
+    /// What is counted of it: its phase, its inputs, how often this member has begun, and members
+    /// that contradict themselves.
+    pub fn figures(&self) -> (Phase, u64, u32, usize) {
+        let own = self.inner.upgrade().map_or(0, |inner| inner.number);
+        let state = self.state();
+        let begun = state.told.get(own).and_then(Told::generation);
+        let begun = begun.map_or(0, |(_, generation)| generation);
+        (self.phase(&state, own), inputs(&state), begun, state.equivocations.len())
+    }
+
+    fn phase(&self, state: &State, own: usize) -> Phase {
+        let few = state.seal.as_ref().is_some_and(|seal| seal.missing(&self.draft.draft) > 0);
+        let under_way = state.attempt.is_some();
+        phase((&state.told, state.conclusion.as_ref(), under_way), (own, few))
+    }
+
     /// What there is to see.
     pub fn view(&self) -> View {
         let inner = self.inner.upgrade();
-        let sent = inner.as_ref().map_or(0, |inner| self.sent(inner));
+        // Nothing is added up that is not shown.
+        let computing = self.state().progress.is_some();
+        let sent = inner.as_ref().filter(|_| computing).map_or(0, |inner| self.sent(inner));
         let state = self.state();
         let names = inner.iter().flat_map(|inner| &inner.config.committee.members);
         let members = names.zip(&state.told).map(|(card, told)| MemberView {
@@ -42,11 +60,7 @@ impl Course {
             signed: told.result().is_some(),
             stopped: told.why().map(str::to_owned),
         });
-        let inputs = state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len());
-        let phase = phase(
-            (&state.told, state.conclusion.as_ref(), state.attempt.is_some()),
-            inner.as_ref().map_or(0, |inner| inner.number),
-        );
+        let phase = self.phase(&state, inner.as_ref().map_or(0, |inner| inner.number));
         let progress = state.progress.clone().filter(|_| phase == Phase::Computing);
         let progress = progress.map(|progress| Progress { sent, ..progress });
         View {
@@ -55,21 +69,27 @@ impl Course {
             asked: self.job.describe(&self.draft.draft),
             phase,
             progress,
-            inputs: inputs as u64,
+            inputs: inputs(&state),
             members: members.collect(),
             equivocations: state.equivocations.clone(),
         }
     }
 }
 
+fn inputs(state: &State) -> u64 {
+    state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len()) as u64
+}
+
 /// How far a computation is at the member of number `own`: from what all have said, what came out,
-/// and whether an attempt is under way.
+/// whether an attempt is under way, and whether there are too `few` in the seal.
 pub(crate) fn phase(
     (told, conclusion, under_way): (&[Told], Option<&Conclusion>, bool),
-    own: usize,
+    (own, few): (usize, bool),
 ) -> Phase {
     if told.iter().any(|told| told.cancelled().is_some()) {
-        let opened = |told: &Told| told.cancelled().map_or(told.result().is_some(), |(_, by)| by);
+        // Whoever signs that there are too few opens nothing.
+        let signed = |told: &Told| told.result().is_some() && !few;
+        let opened = |told: &Told| told.cancelled().map_or(signed(told), |(_, by)| by);
         let opened = told.iter().enumerate().filter(|(_, told)| opened(told));
         return Phase::Cancelled { opened: opened.map(|(member, _)| member).collect() };
     }

@@ -8,7 +8,9 @@
 //! What it keeps meanwhile is memory, of which there is room for some attempts only. An attempt
 //! that nothing reaches for minutes while others queue for room is dropped, and begun again later.
 //! Members have different patience, so that two that hold what the other one queues for do not
-//! both drop it.
+//! both drop it. What an attempt has sent takes its room until it is forgotten. One whose result
+//! this member has already is made for others, after a restart: it takes room that nobody queues
+//! for.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -20,7 +22,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
 /// How long an attempt keeps its place while it waits.
@@ -38,11 +40,19 @@ pub(crate) struct Turns {
     /// How long an attempt keeps its place while it waits.
     wait: Duration,
     /// Megabytes.
-    room: Semaphore,
+    room: Arc<Semaphore>,
     /// How many queue for room.
     queue: AtomicUsize,
     /// How long an attempt keeps its memory while nothing reaches it and others queue for room.
     idle: Duration,
+}
+
+/// The memory that an attempt takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub megabytes: u64,
+    /// Whether others that queue come before it, whenever they came.
+    pub behind: bool,
 }
 
 /// One in the queue.
@@ -60,17 +70,37 @@ impl Turns {
         Self {
             places: Arc::new(Semaphore::new(places.max(1))),
             wait: WAIT,
-            room: Semaphore::new(ROOM as usize),
+            room: Arc::new(Semaphore::new(ROOM as usize)),
             queue: AtomicUsize::new(0),
             idle: IDLE + IDLE / 4 * u32::try_from(member).unwrap_or(0),
         }
     }
 
-    async fn room(&self, megabytes: u64) -> SemaphorePermit<'_> {
+    async fn room(&self, runtime: &Handle, wanted: Wanted) -> OwnedSemaphorePermit {
+        let megabytes = u32::try_from(wanted.megabytes).unwrap_or(ROOM).min(ROOM);
+        if wanted.behind {
+            return self.left_over(runtime, megabytes).await;
+        }
         self.queue.fetch_add(1, Ordering::SeqCst);
         let _queuing = Queuing(&self.queue);
-        let megabytes = u32::try_from(megabytes).unwrap_or(ROOM).min(ROOM);
-        self.room.acquire_many(megabytes).await.expect("it is never closed")
+        let room = Arc::clone(&self.room).acquire_many_owned(megabytes).await;
+        room.expect("it is never closed")
+    }
+
+    /// Room that nobody queues for.
+    async fn left_over(&self, runtime: &Handle, megabytes: u32) -> OwnedSemaphorePermit {
+        loop {
+            let free = self.queue.load(Ordering::SeqCst) == 0;
+            let room = free.then(|| Arc::clone(&self.room).try_acquire_many_owned(megabytes));
+            if let Some(Ok(room)) = room {
+                return room;
+            }
+            let pause = {
+                let _entered = runtime.enter();
+                sleep(self.wait)
+            };
+            pause.await;
+        }
     }
 
     fn place(&self) -> BoxFuture<'static, OwnedSemaphorePermit> {
@@ -79,14 +109,20 @@ impl Turns {
     }
 
     /// Sees `main` through, which moves only while it has a place, and is dropped if nothing
-    /// reaches it for long while others queue for room: `None`. The timers are `runtime`'s.
+    /// reaches it for long while others queue for room: `None`. The timers are `runtime`'s. What
+    /// comes out has the room that was taken with it.
     pub async fn take<T>(
         &self,
         runtime: &Handle,
-        megabytes: u64,
+        wanted: Wanted,
         main: impl Future<Output = T>,
-    ) -> Option<T> {
-        let _room = self.room(megabytes).await;
+    ) -> Option<(T, OwnedSemaphorePermit)> {
+        let room = self.room(runtime, wanted).await;
+        let value = self.move_on(runtime, main).await?;
+        Some((value, room))
+    }
+
+    async fn move_on<T>(&self, runtime: &Handle, main: impl Future<Output = T>) -> Option<T> {
         let (mut timer, mut idle) = {
             let _entered = runtime.enter();
             (Box::pin(sleep(self.wait)), Box::pin(sleep(self.idle)))
@@ -132,6 +168,16 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(20);
 
+    /// Room for so much, in the order of the queue.
+    fn of(megabytes: u64) -> Wanted {
+        Wanted { megabytes, behind: false }
+    }
+
+    /// What came out, if something did; its room is free again.
+    fn value<T>((value, _room): (T, OwnedSemaphorePermit)) -> T {
+        value
+    }
+
     fn two_places() -> Turns {
         Turns { wait: SHORT, ..Turns::new(2, 0) }
     }
@@ -148,7 +194,7 @@ mod tests {
                 // The second member begins with the last ones.
                 let order = if member == 0 { number } else { 5 - number };
                 sleep(Duration::from_millis(order as u64)).await;
-                turns.take(runtime, 1, met.wait()).await;
+                turns.take(runtime, of(1), met.wait()).await;
             }
         };
         let all = (0..2).flat_map(|member| (0..6).map(move |number| (member, number)));
@@ -168,7 +214,7 @@ mod tests {
             let (now, most) = running.get();
             running.set((now - 1, most));
         };
-        futures::future::join_all((0..9).map(|_| turns.take(&runtime, 1, one()))).await;
+        futures::future::join_all((0..9).map(|_| turns.take(&runtime, of(1), one()))).await;
         assert_eq!(running.get(), (0, 2));
     }
 
@@ -177,18 +223,67 @@ mod tests {
     async fn attempts_that_nothing_reaches_make_room_for_those_that_queue() {
         let (turns, runtime) = (Turns::new(2, 0), Handle::current());
         let begun = Instant::now();
-        let silent = || turns.take(&runtime, 1500, std::future::pending::<()>());
-        let honest = turns.take(&runtime, 1500, async { begun.elapsed() });
+        let silent = || {
+            turns.take(&runtime, of(1500), std::future::pending::<()>()).map(|out| out.map(value))
+        };
+        let honest = turns.take(&runtime, of(1500), async { begun.elapsed() });
         let alone = tokio::time::timeout(10 * IDLE, silent()).await;
         assert!(alone.is_err(), "nobody queues, and the member may come back");
         let (one, other, ended) = futures::join!(silent(), silent(), async {
-            let waited = honest.await.expect("not idle");
+            let waited = value(honest.await.expect("not idle"));
             (waited, turns.queue.load(Ordering::SeqCst))
         });
         assert_eq!((one, ended.1), (None, 0));
         assert!(ended.0 >= 10 * IDLE + IDLE, "of 2000 megabytes two took 1500 each");
         assert_eq!(other, None);
         assert_eq!(turns.room.available_permits(), ROOM as usize);
+    }
+
+    /// Attack: a member never signs what came out, so that the others keep what they have sent.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_sent_takes_room_until_it_is_forgotten() {
+        let (turns, runtime) = (Turns::new(2, 0), Handle::current());
+        let mut kept = Vec::new();
+        for _ in 0..20 {
+            let (_, mut room) =
+                turns.take(&runtime, of(1000), async {}).await.expect("there is room");
+            kept.push(room.split(100).expect("no more than it has had"));
+            drop(room);
+            if turns.room.available_permits() < 1000 {
+                break;
+            }
+        }
+        assert_eq!(kept.len(), 11, "1100 of 2000 megabytes");
+        let next = turns.take(&runtime, of(1000), async {});
+        let waits = tokio::time::timeout(10 * IDLE, next).await;
+        assert!(waits.is_err(), "no more is taken than there is");
+        kept.pop();
+        assert!(turns.take(&runtime, of(1000), async {}).await.is_some());
+    }
+
+    /// After a restart: what is computed again for others' sake does not keep anybody waiting.
+    #[tokio::test(start_paused = true)]
+    async fn who_has_a_result_takes_the_room_that_nobody_queues_for() {
+        let (turns, runtime) = (Turns::new(2, 0), Handle::current());
+        let order = std::cell::RefCell::new(Vec::new());
+        let one = |name, wanted| {
+            let (turns, runtime, order) = (&turns, &runtime, &order);
+            async move {
+                let computing = async {
+                    sleep(WAIT / 2).await;
+                    order.borrow_mut().push(name);
+                };
+                value(turns.take(runtime, wanted, computing).await.expect("it moves"));
+            }
+        };
+        let again = Wanted { megabytes: 2000, behind: true };
+        futures::join!(
+            one("first", of(2000)),
+            one("again", again),
+            one("second", of(2000)),
+            one("third", of(2000))
+        );
+        assert_eq!(*order.borrow(), ["first", "second", "third", "again"]);
     }
 
     /// Waits until both are there at the same time.
@@ -218,7 +313,7 @@ mod tests {
                     sleep(Duration::from_millis(1)).await;
                 }
                 let mut drops = 0;
-                while turns.take(runtime, 1500, meet(there)).await.is_none() {
+                while turns.take(runtime, of(1500), meet(there)).await.is_none() {
                     drops += 1;
                 }
                 drops

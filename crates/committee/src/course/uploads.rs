@@ -1,11 +1,12 @@
 //! Inputs that come in pieces, so that a broken line costs a piece and not everything (C4).
 //!
-//! Who begins shows the contributor's signature on the whole; pieces follow in order, each on disk
+//! Who begins shows the contributor's signature on the whole, and on its being told to this member:
+//! what one member was told is worth nothing at another one. Pieces follow in order, each on disk
 //! before it is confirmed. When all are there the input is taken like any other.
 
 use std::sync::Arc;
 
-use ostrakon_computation::{Entry, Input, Statement};
+use ostrakon_computation::{Announced, Input, Statement};
 use ostrakon_crypto::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -21,14 +22,8 @@ pub const PIECE_BYTES: usize = 1 << 20;
 /// somebody else's.
 const STALE: u64 = 3600;
 
-/// What somebody is going to hand in.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Announced {
-    /// Whose and what it is, signed.
-    pub entry: Entry,
-    /// Bytes of the body.
-    pub bytes: u64,
-}
+const UNANNOUNCED: Refused =
+    Refused::NotFound("nothing was announced under this name; announce it again");
 
 /// How far what was announced is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,13 +45,21 @@ impl Course {
     /// complete.
     pub async fn announce(self: Arc<Self>, announced: Announced) -> Result<Uploaded, Refused> {
         let inner = self.inner()?;
-        let Announced { entry, bytes } = announced;
+        let Announced { entry, bytes, .. } = announced;
         self.admits(&entry)?;
+        if !announced.verifies(&self.id, &inner.config.committee.members[inner.number].key) {
+            return Err(Refused::Unsound(
+                "its contributor has not announced this to this server: announce it again".into(),
+            ));
+        }
         if self.holds(&entry)? {
             return Ok(Uploaded::Receipt(self.receipt(&inner, &entry)));
         }
-        if bytes > self.body_bytes as u64 {
-            return Err(Refused::Unsound("this is longer than what is asked for".into()));
+        let longest = self.body_bytes as u64;
+        if bytes > longest || (self.job.has_one_length() && bytes < longest) {
+            return Err(Refused::Unsound(format!(
+                "this has {bytes} bytes, and what is asked for has {longest}"
+            )));
         }
         let turn = self.uploading.lock().await;
         if self.cancellation().is_some() {
@@ -66,10 +69,16 @@ impl Course {
             return Err(Refused::Conflict(CLOSED.into()));
         }
         let all = inner.config.store.uploads(&self.id).await?;
-        let same = |begun: &&Begun| begun.entry == entry && begun.bytes == bytes;
+        let same = |begun: &&Begun| begun.entry.input() == entry.input();
         let Some(begun) = all.iter().find(same) else {
             return self.begin_upload(&inner, announced, &all).await;
         };
+        if begun.bytes != bytes {
+            return Err(Refused::Conflict(format!(
+                "this was announced with {} bytes, and cannot have {bytes}",
+                begun.bytes
+            )));
+        }
         if begun.held < begun.bytes {
             return Ok(Uploaded::Held { upload: begun.id, bytes: begun.held });
         }
@@ -94,7 +103,7 @@ impl Course {
     async fn begin_upload(
         &self,
         inner: &Inner,
-        Announced { entry, bytes }: Announced,
+        Announced { entry, bytes, .. }: Announced,
         others: &[Begun],
     ) -> Result<Uploaded, Refused> {
         let now = (inner.config.clock)();
@@ -113,6 +122,12 @@ impl Course {
         Ok(Uploaded::Held { upload: begun.id, bytes: 0 })
     }
 
+    /// Whether pieces of an upload of this name are waited for.
+    pub async fn awaits(&self, upload: &Digest) -> Result<(), Refused> {
+        let all = self.inner()?.config.store.uploads(&self.id).await?;
+        if all.iter().any(|begun| begun.id == *upload) { Ok(()) } else { Err(UNANNOUNCED) }
+    }
+
     /// Takes the next piece; returns how many bytes are on disk.
     pub async fn piece(&self, upload: &Digest, at: u64, piece: &[u8]) -> Result<u64, Refused> {
         let inner = self.inner()?;
@@ -121,20 +136,22 @@ impl Course {
         }
         let _turn = self.uploading.lock().await;
         let all = inner.config.store.uploads(&self.id).await?;
-        let unknown = Refused::NotFound("nothing was announced under this name; announce it again");
-        let begun = all.iter().find(|begun| begun.id == *upload).ok_or(unknown)?;
-        let end = begun.held + piece.len() as u64;
-        if at + piece.len() as u64 <= begun.held {
+        let begun = all.iter().find(|begun| begun.id == *upload).ok_or(UNANNOUNCED)?;
+        if self.state().told[inner.number].holdings.is_some() {
+            return Err(Refused::Conflict(CLOSED.into()));
+        }
+        let misplaced = Refused::Conflict(format!(
+            "{} bytes of {} are here: the next piece begins there",
+            begun.held, begun.bytes
+        ));
+        match at.checked_add(piece.len() as u64) {
             // It was confirmed, and the confirmation was lost.
-            return Ok(begun.held);
+            Some(end) if end <= begun.held => Ok(begun.held),
+            Some(end) if at == begun.held && end <= begun.bytes => {
+                inner.config.store.keep_piece(begun, piece, (inner.config.clock)()).await?;
+                Ok(end)
+            }
+            _ => Err(misplaced),
         }
-        if at != begun.held || end > begun.bytes {
-            return Err(Refused::Conflict(format!(
-                "{} bytes of {} are here: the next piece begins there",
-                begun.held, begun.bytes
-            )));
-        }
-        inner.config.store.keep_piece(begun, piece, (inner.config.clock)()).await?;
-        Ok(end)
     }
 }

@@ -1,5 +1,6 @@
 //! What a member remembers: one SQLite file, every write on disk when it returns.
 
+mod again;
 mod attempts;
 mod past;
 mod spent;
@@ -65,6 +66,7 @@ fn migrations() -> Migrator {
     Migrator::with_migrations(vec![first])
 }
 
+pub(crate) use again::Again;
 pub(crate) use spent::Charged;
 
 impl Store {

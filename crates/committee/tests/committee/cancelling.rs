@@ -1,13 +1,18 @@
 //! What its creator has cancelled: nothing comes out, everything is erased, and all members agree.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ostrakon_committee::{Phase, Refused, Service};
-use ostrakon_computation::{Cancellation, ComputationId, Input, Order, SignedDraft};
+use ostrakon_computation::{
+    Cancellation, ComputationId, Input, Order, Said, SignedDraft, Statement,
+};
+use ostrakon_crypto::SigningKey;
 
 use crate::graphs;
 use crate::plain::Plain;
-use crate::world::{World, key};
+use crate::world::{PATIENCE, World, key, member_key};
 
 /// A question to which two have handed something in.
 async fn asked(world: &World) -> (SignedDraft, [Input; 2]) {
@@ -194,6 +199,67 @@ async fn what_has_stopped_can_still_be_cancelled() {
     for member in &world.members {
         erased(member, &id, &inputs[0]).await;
     }
+    world.stop().await;
+}
+
+/// Who has signed that too few had handed something in has opened nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn too_few_at_one_member_and_cancelled_at_another_is_opened_by_nobody() {
+    let lie = |member: usize, to: usize, mut told: Vec<Statement>| {
+        told.retain(|s| (member, to) != (0, 1) || !matches!(s.said, Said::Sealed { .. }));
+        told
+    };
+    let world = World::start_lying(2, Plain::default(), Some(Arc::new(lie))).await;
+    let draft = world.draft(|draft| draft.minimum = 3);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&Input::sign(&id, vec![1], &key(1))).await;
+    world.close(&draft).await;
+    while !world.members[0].view(&id).unwrap().members[0].signed {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.members[1].cancel(&word(id)).await.unwrap();
+    assert_eq!(world.cancelled(&id).await, [0; 0]);
+    world.stop().await;
+}
+
+/// Attack: a member contradicts itself, so that another one does not hear that it was cancelled.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_contradicts_itself_keeps_no_cancellation_from_others() {
+    let lying = Arc::new(AtomicBool::new(false));
+    let lies = Arc::clone(&lying);
+    let lie = move |member: usize, to: usize, mut told: Vec<Statement>| {
+        // At one moment member 1 is shown both.
+        let lies = lies.load(Ordering::SeqCst);
+        for statement in &mut told {
+            if let (0, 1, true, Said::Holdings(_)) = (member, to, lies, &statement.said) {
+                let liar = SigningKey::from_seed(&member_key(0));
+                let none = Said::Holdings(Vec::new());
+                *statement = Statement::sign(statement.computation, none, &liar);
+            }
+        }
+        told.retain(|s| {
+            (member, to) != (2, 1) || lies || !matches!(s.said, Said::Cancelled { .. })
+        });
+        told
+    };
+    let plain = Plain::default();
+    let world = World::start_lying(3, plain.clone(), Some(Arc::new(lie))).await;
+    let (draft, inputs) = asked(&world).await;
+    let id = draft.draft.id();
+    plain.hold();
+    world.close(&draft).await;
+    plain.waits_for(3).await;
+    world.passes_on(false);
+    // Member 0 hears nothing of it either: it contradicts itself, and says nothing else to 1.
+    world.members[2].cancel(&word(id)).await.unwrap();
+    lying.store(true, Ordering::SeqCst);
+    let heard = erased(&world.members[1], &id, &inputs[0]);
+    tokio::time::timeout(PATIENCE, heard).await.expect("it hears of it all the same");
+    assert!(matches!(world.members[1].view(&id).unwrap().phase, Phase::Cancelled { .. }));
+    let evidence = world.members[1].view(&id).unwrap().equivocations;
+    assert!(evidence.iter().all(|of| of.convicts(&world.committee.members[0].key)));
+    plain.release();
     world.stop().await;
 }
 

@@ -11,12 +11,12 @@ use ostrakon_graph::owner::Edge;
 use crate::world::{World, key, now, pass};
 
 pub fn terms(shown: Shown) -> Terms {
-    let program = Program::Distances { from: vec![0], hops: 3 };
+    let program = Program::Distances { from: vec![0], hops: 3, processors: None };
     // Fewer are not counted.
     let vertices = if shown == Shown::Counts { 14 } else { 5 };
     let (naming, undirected, weighted) = (Naming::Numbers, false, false);
-    let (noise, reader) = (None, None);
-    Terms { vertices, naming, edges: 4, undirected, weighted, program, shown, noise, reader }
+    let (noise, reader, keep) = (None, None, None);
+    Terms { vertices, naming, edges: 4, undirected, weighted, program, shown, noise, reader, keep }
 }
 
 pub fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
@@ -84,7 +84,7 @@ pub async fn between_hops(world: &World, id: &ComputationId, member: usize) -> b
 
 /// Large enough that there is something to break off.
 pub fn large(reader: Option<ReaderKey>) -> Terms {
-    let program = Program::Distances { from: vec![0], hops: 12 };
+    let program = Program::Distances { from: vec![0], hops: 12, processors: None };
     Terms { vertices: 2000, edges: 2000, program, reader, ..terms(Shown::Vertices) }
 }
 
@@ -155,7 +155,7 @@ async fn what_cannot_be_computed_is_refused_with_the_reason() {
     refused(&Terms { edges: 1 << 21, ..good.clone() }, "edges").await;
     refused(&Terms { edges: 1 << 20, vertices: 1 << 20, ..good.clone() }, "too much").await;
     refused(&Terms { shown: Shown::AtLeast(2), ..good.clone() }, "only for degrees").await;
-    let far = Program::Distances { from: vec![14], hops: 3 };
+    let far = Program::Distances { from: vec![14], hops: 3, processors: None };
     refused(&Terms { program: far, ..good.clone() }, "vertices of the graph").await;
     refused(&Terms { naming: Naming::Names(vec!["a".into()]), ..good.clone() }, "one name").await;
     refused(&Terms { vertices: 10, ..good.clone() }, "counts of so few").await;
@@ -262,7 +262,7 @@ async fn contributions_of_others_and_for_others_are_refused_or_left_out() {
 async fn ten_thousand_edges_of_two_owners_are_computed_on() {
     let world = World::start_graphs(3).await;
     let vertices = 10_000;
-    let program = Program::Distances { from: vec![0], hops: 6 };
+    let program = Program::Distances { from: vec![0], hops: 6, processors: None };
     let large = Terms { vertices, edges: 10_000, program, ..terms(Shown::Vertices) };
     let draft = ask(&world, &large, |_| ());
     let id = draft.draft.id();

@@ -1,11 +1,11 @@
 //! One member lies to the others: nothing wrong is ever signed by an honest one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::graphs::{ask, contribution, terms};
 use crate::plain::Plain;
-use crate::world::{KEEP, World, key, pass};
+use crate::world::{KEEP, OPEN, World, key, member_key, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{ComputationId, Contributors, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};
@@ -233,6 +233,73 @@ async fn who_withholds_its_result_pins_nothing_of_the_others() {
     while !world.members[0].views().is_empty() {
         pause().await;
     }
+    world.stop().await;
+}
+
+/// Attack: who asks together with a member that never shows what came out has the others keep what
+/// they have sent, of one question after the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_for_a_member_that_does_not_sign_counts_as_under_way() {
+    let lie = |member: usize, _: usize, mut told: Vec<Statement>| {
+        told.retain(|s| member != LIAR || !matches!(s.said, Said::Outcome { .. }));
+        told
+    };
+    let world = World::start_lying(3, Plain::default(), Some(Arc::new(lie))).await;
+    for _ in 0..OPEN.of_one {
+        let draft = world.draft(|_| ());
+        let id = draft.draft.id();
+        world.create(&draft).await;
+        for seed in 1..=2 {
+            world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+        }
+        world.close(&draft).await;
+        while !world.members[0].view(&id).unwrap().members[0].signed {
+            pause().await;
+        }
+    }
+    let one_more = world.draft(|_| ());
+    let refused = world.members[0].create(one_more.clone()).await;
+    assert!(matches!(refused, Err(Refused::Unavailable(_))), "{refused:?}");
+    // When this member forgets what it has sent there is room.
+    pass(24 * 60 * 60);
+    while world.members[0].create(one_more.clone()).await.is_err() {
+        pause().await;
+    }
+    world.stop().await;
+}
+
+/// Attack: a member lists an input that it does not show, before all others who list it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_input_is_had_of_whichever_member_shows_it() {
+    let besides: Arc<Mutex<Option<Entry>>> = Arc::default();
+    let listed = Arc::clone(&besides);
+    let lie = move |member: usize, _: usize, mut told: Vec<Statement>| {
+        for statement in told.iter_mut().filter(|_| member == 0) {
+            if let Said::Holdings(entries) = &statement.said {
+                let mut entries = entries.clone();
+                entries.extend(*listed.lock().unwrap());
+                entries.sort();
+                let first = SigningKey::from_seed(&member_key(0));
+                let said = Said::Holdings(entries);
+                *statement = Statement::sign(statement.computation, said, &first);
+            }
+        }
+        told
+    };
+    let world = World::start_lying(3, Plain::default(), Some(Arc::new(lie))).await;
+    world.hide(0);
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=2 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    let third = Input::sign(&id, vec![3], &key(3));
+    world.members[1].submit(&id, third.clone()).await.unwrap();
+    *besides.lock().unwrap() = Some(third.entry);
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    assert!(archive.seal.inputs.contains(&third.entry));
     world.stop().await;
 }
 

@@ -18,6 +18,8 @@ use crate::world::PATIENCE;
 #[derive(Clone)]
 pub struct Plain {
     begun: Arc<AtomicUsize>,
+    /// How often it was asked what is sent under an attempt.
+    named: Arc<AtomicUsize>,
     gate: Arc<watch::Sender<bool>>,
     /// A member that waits before it opens.
     held: Arc<watch::Sender<Option<usize>>>,
@@ -32,14 +34,19 @@ impl Default for Plain {
     fn default() -> Self {
         let open = || Arc::new(watch::Sender::new(true));
         let held = Arc::new(watch::Sender::new(None));
-        let (begun, opened, spoilt) = Default::default();
-        Self { begun, gate: open(), held, opens: open(), opened, spoilt }
+        let (begun, named, opened, spoilt) = Default::default();
+        Self { begun, named, gate: open(), held, opens: open(), opened, spoilt }
     }
 }
 
 impl Plain {
     pub fn begun(&self) -> usize {
         self.begun.load(Ordering::SeqCst)
+    }
+
+    /// How often it was asked what is sent under an attempt, which may be dear to find out.
+    pub fn named(&self) -> usize {
+        self.named.load(Ordering::SeqCst)
     }
 
     /// Attempts wait before they say anything.
@@ -156,6 +163,7 @@ impl Job for Plain {
     }
 
     fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
+        self.named.fetch_add(1, Ordering::SeqCst);
         vec![instance(number)]
     }
 

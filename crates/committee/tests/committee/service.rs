@@ -305,6 +305,78 @@ async fn of_one_creator_and_of_all_so_many_questions_are_under_way_at_a_time() {
     world.stop().await;
 }
 
+/// Attack: as many as may be asked, and more, are asked at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_that_come_at_the_same_time_are_counted_one_after_the_other() {
+    let world = World::start(2, Plain::default()).await;
+    let drafts: Vec<_> = (0..OPEN.of_one + 5).map(|_| world.draft(|_| ())).collect();
+    let asked = drafts.iter().map(|draft| world.members[0].create(draft.clone()));
+    let asked = futures::future::join_all(asked).await;
+    assert_eq!(asked.iter().filter(|taken| taken.is_ok()).count(), OPEN.of_one, "{asked:?}");
+    assert_eq!(world.members[0].views().len(), OPEN.of_one);
+    world.stop().await;
+}
+
+/// Attack: a stranger asks and takes back, or closes at once, until there is room for nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_ended_without_a_result_makes_room_for_others() {
+    let world = World::start(2, Plain::default()).await;
+    let member = &world.members[0];
+    let first = world.draft(|_| ());
+    world.create(&first).await;
+    for seed in 1..=2 {
+        world.submit(&Input::sign(&first.draft.id(), vec![seed], &key(seed))).await;
+    }
+    world.close(&first).await;
+    world.result(&first.draft.id()).await;
+    for number in 0..OPEN.kept + 5 {
+        let draft = world.draft(|_| ());
+        let id = draft.draft.id();
+        let asked = async {
+            // The last ones may not have come to their end yet.
+            while let Err(Refused::Unavailable(_)) = member.create(draft.clone()).await {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("there is room");
+        if number % 2 == 0 {
+            member.cancel(&Cancellation::sign(id, &key(50))).await.unwrap();
+        } else {
+            world.members[1].create(draft.clone()).await.unwrap();
+            world.close(&draft).await;
+        }
+    }
+    assert!(member.views().len() <= OPEN.kept);
+    assert!(member.archive(&first.draft.id()).is_ok(), "a result does not make room");
+    world.stop().await;
+}
+
+/// Attack: whoever has the link asks again and again how far it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn to_look_at_an_attempt_costs_no_more_than_to_read_what_is_known_of_it() {
+    let plain = Plain::default();
+    let world = World::start(3, plain.clone()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=3 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    plain.hold();
+    world.close(&draft).await;
+    plain.waits_for(3).await;
+    let named = plain.named();
+    for _ in 0..1000 {
+        assert_eq!(world.members[0].view(&id).unwrap().phase, Phase::Computing);
+        world.members[0].metrics();
+    }
+    assert_eq!(plain.named(), named);
+    plain.release();
+    world.result(&id).await;
+    assert_eq!(plain.named(), named, "nor does it to forget it");
+    world.stop().await;
+}
+
 /// A contributor's connection breaks at any moment. What it handed in is then held or not, for all
 /// time: no receipt is ever given for an input that is in no list.
 #[tokio::test(flavor = "multi_thread")]

@@ -270,7 +270,7 @@ async fn a_budget_is_kept_over_questions_to_the_same_people_by_every_member() {
     world.close(&first).await;
     let archive = world.result(&first.draft.id()).await;
     assert_eq!(archive.verify(), Ok(()));
-    assert_eq!(archive.spent(), Some(Spent { most: 1000, budget: Some(1500) }));
+    assert_eq!(archive.spent(), Some(Spent { most: Some(1000), budget: Some(1500) }));
     let second = noisy(Some(1000));
     world.create(&second).await;
     let again = report(&world, &second.draft, 1, 9);
@@ -284,6 +284,52 @@ async fn a_budget_is_kept_over_questions_to_the_same_people_by_every_member() {
     world.close(&second).await;
     let why = world.stopped(&second.draft.id(), 2).await;
     assert!(why.iter().any(|why| why.contains("told as much")), "{why:?}");
+    world.stop().await;
+}
+
+/// Attack: a question for lists is asked with a small ε, which hides one thing of many. A budget
+/// counts what is told of the whole list, of which there is no measure.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_refuses_questions_for_lists_whatever_noise_they_have() {
+    let world = World::start_statistics_with(2, None, Some(9000)).await;
+    let ask = |form, statistic| {
+        let statistics = vec![statistic];
+        let question = Question { form, statistics, epsilon: Some(250), ..question() };
+        world.draft(|draft| {
+            draft.job = JOB.into();
+            draft.parameters = parameters(&question);
+        })
+    };
+    let lists = ask(Form::Items { counters: 16 }, Statistic::Distinct);
+    for member in &world.members {
+        let refused = member.create(lists.clone()).await.unwrap_err().to_string();
+        assert!(refused.contains("all of what somebody hands in"), "{refused}");
+    }
+    world.create(&ask(Form::Number { width: 8 }, Statistic::Sum)).await;
+    world.stop().await;
+}
+
+/// Attack: an exact answer, then one with noise about the same people, which alone is shown with
+/// what it tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_exact_answer_no_noise_bounds_what_all_together_tell() {
+    let world = World::start_statistics(2).await;
+    let mut spent = Vec::new();
+    for (epsilon, seeds) in [(None, [1, 2]), (Some(1000), [2, 3]), (Some(1000), [4, 5])] {
+        let question = Question { epsilon, statistics: vec![Statistic::Sum], ..question() };
+        let draft = world.draft(|draft| {
+            draft.job = JOB.into();
+            draft.parameters = parameters(&question);
+        });
+        world.create(&draft).await;
+        for seed in seeds {
+            world.submit(&report(&world, &draft.draft, seed, 9)).await;
+        }
+        world.close(&draft).await;
+        spent.push(world.result(&draft.draft.id()).await.spent());
+    }
+    let of = |most| Some(Spent { most, budget: None });
+    assert_eq!(spent, [None, of(None), of(Some(1000))]);
     world.stop().await;
 }
 

@@ -21,10 +21,11 @@ use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{Channel, Party, PartyId, Roster, SessionId};
 use ostrakon_stats::ExchangeKey;
 use ostrakon_testkit::free_ports;
-use sqlx::Connection;
+use sqlx::{Connection, Row};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::deaths::{Witness, Witnessed};
 use crate::garbling::{Garble, Garbling};
 use crate::plain::Plain;
 
@@ -35,7 +36,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 pub const FEWEST: u32 = 2;
 
 /// How many computations may be under way at a time.
-pub const OPEN: Open = Open { of_one: 6, in_all: 8 };
+pub const OPEN: Open = Open { of_one: 6, in_all: 8, kept: 60 };
 
 /// How long what is over is kept.
 pub const KEEP: Duration = Duration::from_secs(1_000_000);
@@ -82,6 +83,8 @@ pub struct Directory {
     planted: Arc<Mutex<Vec<Input>>>,
     /// How often a member was asked for an input.
     fetched: Arc<AtomicUsize>,
+    /// A member that shows no inputs, whatever it lists.
+    hiding: Arc<OnceLock<usize>>,
     /// Whether members pass on what the creator has cancelled.
     passing: Arc<AtomicBool>,
 }
@@ -131,6 +134,7 @@ impl Peers for Seen {
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
         self.directory.fetched.fetch_add(1, Ordering::SeqCst);
+        let hides = self.directory.hiding.get() == Some(&member);
         let service = self.service(member);
         let planted = self.directory.planted.lock().unwrap();
         let planted = planted.iter().find(|input| input.entry.input() == (contributor, body));
@@ -138,6 +142,7 @@ impl Peers for Seen {
         async move {
             match planted {
                 Some(planted) => Ok(planted),
+                None if hides => Err(unreached("it shows none")),
                 None => service?.input(computation, &contributor, &body).await.map_err(unreached),
             }
         }
@@ -171,6 +176,8 @@ pub struct World {
     budget: Option<u64>,
     /// A member that garbles its messages.
     garbling: Option<(usize, Garble)>,
+    /// What all engines have said.
+    pub witness: Arc<Witness>,
 }
 
 impl World {
@@ -226,6 +233,20 @@ impl World {
         self.directory.planted.lock().unwrap().push(input);
     }
 
+    /// Has a member show no inputs.
+    pub fn hide(&self, member: usize) {
+        assert!(self.directory.hiding.set(member).is_ok());
+    }
+
+    /// How many rows a table in a member's database has.
+    pub async fn rows(&self, member: usize, table: &str) -> i64 {
+        let url = format!("sqlite://{}", self.home.path().join(format!("{member}.db")).display());
+        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let row = sqlx::query(count).fetch_one(&mut database).await.unwrap();
+        sqlx::Row::get(&row, 0)
+    }
+
     /// How often a member has asked another one for an input.
     pub fn fetched(&self) -> usize {
         self.directory.fetched.load(Ordering::SeqCst)
@@ -272,6 +293,7 @@ impl World {
                 lie: Arc::default(),
                 planted: Arc::default(),
                 fetched: Arc::default(),
+                hiding: Arc::default(),
                 passing: Arc::new(AtomicBool::new(true)),
             },
             meshes: Vec::new(),
@@ -280,6 +302,7 @@ impl World {
             nonce: AtomicUsize::new(0),
             budget,
             garbling,
+            witness: Arc::default(),
             committee,
         };
         if let Some(lie) = lie {
@@ -315,7 +338,8 @@ impl World {
     }
 
     fn channel(&self, member: usize) -> Arc<dyn Channel> {
-        let channel = self.meshes[member].channel();
+        let (channel, witness) = (self.meshes[member].channel(), Arc::clone(&self.witness));
+        let channel = Arc::new(Witnessed { channel, witness });
         match &self.garbling {
             Some((liar, garble)) if *liar == member => {
                 let key = SigningKey::from_seed(&member_key(member));
@@ -353,19 +377,37 @@ impl World {
 
     /// Stops a member and starts it again with what it has on disk; its links are made anew.
     pub async fn restart(&mut self, member: usize) {
-        self.restart_after(member, "SELECT 1").await;
+        self.restart_after(member, "").await;
     }
 
-    /// The same, after a statement was carried out on its database: as if it had been killed before
-    /// something was written.
-    pub async fn restart_after(&mut self, member: usize, statement: &'static str) {
+    async fn disk(&self, member: usize) -> sqlx::SqliteConnection {
+        let url = format!("sqlite://{}", self.home.path().join(format!("{member}.db")).display());
+        sqlx::SqliteConnection::connect(&url).await.unwrap()
+    }
+
+    /// Carries statements out on a member's database.
+    pub async fn on_disk(&self, member: usize, statements: &str) {
+        let mut database = self.disk(member).await;
+        let statements = sqlx::AssertSqlSafe(statements.to_owned());
+        sqlx::raw_sql(statements).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    }
+
+    /// Whether what a statement selects of a member's database is true.
+    pub async fn ask_disk(&self, member: usize, statement: &str) -> bool {
+        let mut database = self.disk(member).await;
+        let statement = sqlx::AssertSqlSafe(statement.to_owned());
+        let row = sqlx::query(statement).fetch_one(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        row.get::<i64, _>(0) > 0
+    }
+
+    /// Stops a member and starts it again, after statements were carried out on its database: as if
+    /// it had been killed before something was written.
+    pub async fn restart_after(&mut self, member: usize, statements: &str) {
         self.directory.services.lock().unwrap()[member] = None;
         self.members[member].stop().await;
-        let path = self.home.path().join(format!("{member}.db"));
-        let url = format!("sqlite://{}", path.display());
-        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query(statement).execute(&mut database).await.unwrap();
-        database.close().await.unwrap();
+        self.on_disk(member, statements).await;
         let address = self.meshes[member].address();
         self.meshes[member].shutdown().await;
         let listener = loop {

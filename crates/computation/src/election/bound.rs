@@ -7,7 +7,8 @@ use crate::MEMBERS;
 pub struct Strength {
     /// c, its members.
     pub members: usize,
-    /// f, the fraction of all weight that may be corrupt.
+    /// f, the fraction of all weight that may be corrupt, counted by families: all the weight of a
+    /// family with a corrupt operator.
     pub corrupt: f64,
     /// b, the reveals of the beacon that may be withheld, each of which is another try.
     pub withheld: u32,
@@ -63,8 +64,9 @@ fn remedy(enough: Option<usize>) -> String {
 }
 
 impl Strength {
-    /// log₂ of m·(2^b·f^c + 2^-λ). Drawn without replacement, all c are corrupt with at most f^c:
-    /// with each corrupt one that is drawn the corrupt part of what is left falls.
+    /// log₂ of m·(2^b·f^c + 2^-λ). Families are drawn without replacement: all c are corrupt with
+    /// at most f^c, since with each corrupt one that is drawn the corrupt part of what is left
+    /// falls.
     pub fn log2(&self) -> f64 {
         let committee = f64::from(self.withheld) + self.members as f64 * self.corrupt.log2();
         let engine = -f64::from(self.engine);

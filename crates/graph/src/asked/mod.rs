@@ -20,8 +20,8 @@ pub use reader::{Closed, ReaderKey, SealedSeeds, Unmasked, Unreadable, mask, rea
 pub(crate) use result::top_of;
 pub use result::{GraphResult, Values};
 pub use terms::{
-    BadTerms, HOPS, LENGTHS, MOST_EDGES, MOST_SHOWN, MOST_VERTICES, MOST_WORDS, Naming, Terms,
-    parameters, terms,
+    BadTerms, HOPS, Keep, LENGTHS, MOST_EDGES, MOST_SHOWN, MOST_VERTICES, MOST_WORDS, Naming,
+    Terms, parameters, terms,
 };
 
 /// The job's name in drafts.

@@ -14,6 +14,9 @@ pub enum Program {
         from: Vec<u32>,
         /// How far is looked.
         hops: u32,
+        /// With so many processors by scatter and gather, as the paper does; without by linear
+        /// hops, which take fewer rounds and bytes and come to the same.
+        processors: Option<u32>,
     },
     /// Which vertices can be reached from these within so many hops.
     Reach {
@@ -111,6 +114,14 @@ impl Program {
             Program::Shortest { longest, .. } => Third::Length(*longest),
             _ if weighted => Third::Edges,
             _ => Third::Nothing,
+        }
+    }
+
+    /// How many processors scatter and gather have, if that is how it is computed.
+    pub fn processors(&self) -> Option<u32> {
+        match self {
+            Program::Distances { processors, .. } => *processors,
+            _ => None,
         }
     }
 

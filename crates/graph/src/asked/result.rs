@@ -9,7 +9,7 @@ use ostrakon_field::{Fp61, Gf64, WordField};
 use serde::{Deserialize, Serialize};
 
 use super::{Closed, Program, Shown, Terms, Unmasked, Unreadable};
-use crate::program::first_hops;
+use crate::program::{first_hops, number};
 use crate::spec::Decoys;
 
 /// The values that are shown.
@@ -144,6 +144,11 @@ impl Values {
         Values::Counts(counts)
     }
 
+    /// Of words of distances.
+    pub fn of_minima(terms: &Terms, words: &[Gf64]) -> Self {
+        Values::Vertices(words.iter().map(|word| number(*word, terms.hops())).collect())
+    }
+
     /// What the reader reads: the values, and which members have lied to it.
     ///
     /// # Errors
@@ -157,6 +162,10 @@ impl Values {
         let Values::Closed(closed) = self else { return Ok((self, Vec::new())) };
         let vertices = terms.vertices as usize;
         let words = terms.closed_words();
+        if terms.program.processors().is_some() {
+            let Unmasked { elements, liars } = closed.open::<Gf64>(computation, key, words)?;
+            return Ok((Self::of_minima(terms, &elements), liars));
+        }
         if let Program::Distances { from, .. } | Program::Shortest { from, .. } = &terms.program {
             let Unmasked { elements, liars } = closed.open::<Gf64>(computation, key, words)?;
             let reached: Vec<bool> = elements.iter().map(|value| *value != Gf64::ZERO).collect();

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::noise::{EPSILON, Noise};
 use super::program::{Program, Shown};
 use super::{JOB, NotGraphs, ReaderKey, SERVERS};
+use crate::blocks::{minima_products, minima_rounds};
 use crate::edges::{Names, Third};
 use crate::params::{MAX_RANKED_EDGES, MAX_THRESHOLD};
 use crate::program::{POINT, number_bits};
@@ -40,6 +41,12 @@ const WORDS_OF_A_PLACE: u64 = 4000;
 const MOST_RANKED: u32 = 1 << 13;
 /// How long the longest edge may be: a list has as many rows for each vertex.
 pub const LENGTHS: std::ops::RangeInclusive<u32> = 1..=16;
+/// Most processors of scatter and gather: with as many as there are rows no more help.
+const MOST_PROCESSORS: u32 = 1 << 20;
+/// Words of eight bytes that a product takes: its element sent and received, which stay until all
+/// have signed, and while its batch is computed and verified its factors and what verifies them.
+const WORDS_OF_A_PRODUCT: u64 = 2;
+const WORDS_OF_A_PRODUCT_AT_WORK: u64 = 24;
 /// Most vertices of which it is shown that they are the first.
 pub const MOST_SHOWN: u32 = 1000;
 /// Most rows of vertices and decoys.
@@ -50,6 +57,10 @@ const MOST_CLOSED: usize = 1 << 21;
 const MOST_SOURCES: usize = 1000;
 /// The largest number that the field of Katz centrality tells from all others.
 const MOST_KATZ: u128 = P61 as u128 - 1;
+/// Most further questions about the same contributions, and longest time that these are kept: what
+/// who contributes can survey.
+const MOST_QUESTIONS: u32 = 20;
+const MOST_DAYS: u32 = 30;
 /// With fewer vertices than these besides the sources, counts of distances could be as good as the
 /// distances: who chooses the sources knows which vertices are left.
 const FEWEST_COUNTED: u32 = 10;
@@ -100,6 +111,19 @@ pub struct Terms {
     pub noise: Option<Noise>,
     /// Who alone can read what is shown; none for everybody with the link.
     pub reader: Option<ReaderKey>,
+    /// How long contributions are kept for more questions; none if they are erased when all have
+    /// signed the result.
+    pub keep: Option<Keep>,
+}
+
+/// How long sealed contributions are kept, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// So many more questions of who asked, about the same contributions: anything that can be
+    /// asked of graphs with lists like these.
+    pub questions: u32,
+    /// That begin within so many days.
+    pub days: u32,
 }
 
 /// Why something cannot be asked.
@@ -151,6 +175,12 @@ pub enum BadTerms {
          divided by that; lengths are no weights", LENGTHS.start(), LENGTHS.end()
     )]
     Lengths,
+    /// Processors.
+    #[error(
+        "scatter and gather have 1 to {MOST_PROCESSORS} processors, and the distance of each \
+         vertex is shown: ask without --processors for counts"
+    )]
+    Processors,
     /// Components.
     #[error(
         "components are of graphs whose edges lead in both directions, and every vertex's is shown \
@@ -179,6 +209,12 @@ pub enum BadTerms {
         EPSILON.start(), EPSILON.end()
     )]
     Noise,
+    /// The keeping.
+    #[error(
+        "contributions are kept for 1 to {MOST_QUESTIONS} more questions and 1 to {MOST_DAYS} \
+         days, and a further question keeps nothing itself"
+    )]
+    Keep,
     /// The threshold.
     #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
     Threshold,
@@ -188,6 +224,12 @@ pub enum BadTerms {
          fewer vertices or hops"
     )]
     Closed(usize),
+    /// Lists of another form.
+    #[error(
+        "a further question is about lists like those of the first one: the same vertices and \
+         names, edges of one contributor, direction, weights and lengths"
+    )]
+    OtherLists,
     /// All together.
     #[error(
         "this is too much to compute of {0} owners: ask for fewer hops, vertices or edges, or of \
@@ -262,6 +304,7 @@ impl Terms {
             Program::Edges => ensure(self.shown == Shown::Counts, BadTerms::Total)?,
             Program::InDegrees | Program::OutDegrees => {}
         }
+        self.validate_modes()?;
         self.validate_noise()?;
         if let Shown::AtLeast(threshold) = self.shown {
             let degrees = self.program.counts_edges();
@@ -277,6 +320,25 @@ impl Terms {
         let closed = self.reader.map_or(0, |_| self.closed_words());
         ensure(closed <= MOST_CLOSED, BadTerms::Closed(closed))?;
         ensure(owners <= self.most_owners(), BadTerms::TooMuch(owners))
+    }
+
+    /// How it is computed, and how long contributions are kept.
+    fn validate_modes(&self) -> Result<(), BadTerms> {
+        if let Some(processors) = self.program.processors() {
+            let fits = (1..=MOST_PROCESSORS).contains(&processors);
+            if !fits || self.shown != Shown::Vertices {
+                return Err(BadTerms::Processors);
+            }
+        }
+        match self.keep {
+            Some(Keep { questions, days })
+                if !(1..=MOST_QUESTIONS).contains(&questions)
+                    || !(1..=MOST_DAYS).contains(&days) =>
+            {
+                Err(BadTerms::Keep)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Noise hides what has a sensitivity: one more edge is one more, or moves a vertex by one
@@ -310,9 +372,28 @@ impl Terms {
     }
 
     /// What a contributor's part in the result can tell of it, in thousandths of ε; none if the
-    /// result is exact. Noise hides an edge, and a contributor may have as many as the cap.
+    /// result is exact. Noise hides an edge, and a contributor may have as many as the cap: another
+    /// list in the place of its own moves their number by the cap at most, and counts of degrees by
+    /// all edges that go and all that come.
     pub fn epsilon(&self) -> Option<u64> {
-        self.noise.map(|noise| u64::from(noise.epsilon) * u64::from(self.edges))
+        let changes = if self.program == Program::Edges { 1 } else { 2 };
+        self.noise.map(|noise| changes * u64::from(noise.epsilon) * u64::from(self.edges))
+    }
+
+    /// Whether this can be asked about so many lists that were made for an earlier question.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn validate_again(&self, earlier: &Self, lists: usize) -> Result<(), BadTerms> {
+        let ensure = |holds: bool, bad: BadTerms| if holds { Ok(()) } else { Err(bad) };
+        let rows = |terms: &Self| {
+            let delays = terms.program.delays();
+            (terms.vertices, terms.edges, terms.undirected, terms.weighted, delays)
+        };
+        let same = rows(self) == rows(earlier) && self.naming == earlier.naming;
+        ensure(same, BadTerms::OtherLists)?;
+        ensure(self.keep.is_none(), BadTerms::Keep)?;
+        self.validate(lists)
     }
 
     /// Whether this can be asked of whoever wants to contribute: each server takes its part of what
@@ -333,6 +414,7 @@ impl Terms {
     /// a value with a threshold takes two.
     pub fn closed_words(&self) -> usize {
         let each = match (&self.program, self.shown) {
+            (Program::Distances { processors: Some(_), .. }, _) => 1,
             (Program::Distances { hops, .. } | Program::Shortest { within: hops, .. }, _) => {
                 *hops as usize
             }
@@ -398,8 +480,26 @@ impl Terms {
             Shown::Top(_) => u64::from(self.vertices) * WORDS_OF_A_PLACE,
             _ => 0,
         };
-        let values = values + besides + first;
+        let values = values + besides + first + self.words_of_processors(lists);
         (lists as u64).saturating_mul(u64::from(self.rows()) * row).saturating_add(values)
+    }
+
+    /// Words that scatter and gather take besides.
+    fn words_of_processors(&self, lists: usize) -> u64 {
+        let Some(processors) = self.program.processors() else { return 0 };
+        let rows = self.rows() as usize * lists.max(1);
+        let products = minima_products(rows, processors, self.hops()) as u64;
+        let of_each = WORDS_OF_A_PRODUCT * u64::from(self.hops()) + WORDS_OF_A_PRODUCT_AT_WORK;
+        products.saturating_mul(of_each)
+    }
+
+    /// How many lists' rows so many processors go through in as many rounds as a batch may have.
+    fn most_in_rounds(&self, processors: u32) -> u64 {
+        let rows = self.rows() as usize;
+        let fits = |lists: &usize| {
+            minima_rounds(rows * lists, processors) < crate::params::MAX_PRODUCT_ROUNDS
+        };
+        (1..=crate::params::MAX_LISTS).take_while(fits).count() as u64
     }
 
     /// How many owners' lists can be computed on at a time.
@@ -412,6 +512,9 @@ impl Terms {
             _ => u64::MAX,
         };
         owners = owners.min(edges / u64::from(self.cap().max(1)));
+        if let Some(processors) = self.program.processors() {
+            owners = owners.min(self.most_in_rounds(processors));
+        }
         usize::try_from(owners).unwrap_or(usize::MAX).min(crate::params::MAX_LISTS)
     }
 }
@@ -464,106 +567,4 @@ pub fn terms(draft: &Draft) -> Result<Terms, NotGraphs> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn katz(base: u64, hops: u32, edges: u32) -> Terms {
-        let program = Program::Katz { base, hops };
-        let (naming, shown) = (Naming::Numbers, Shown::Vertices);
-        let (undirected, weighted, noise, reader) = (false, false, None, None);
-        Terms { vertices: 3, naming, edges, undirected, weighted, program, shown, noise, reader }
-    }
-
-    /// The highest value after so many hops, by definition, in numbers that do not wrap.
-    fn highest(edges: &[(usize, usize)], base: u64, hops: u32) -> u128 {
-        let mut values = [1u128; 3];
-        for hop in 1..=hops {
-            let mut next = [u128::from(base).pow(hop); 3];
-            edges.iter().for_each(|(source, target)| next[*target] += values[*source]);
-            values = next;
-        }
-        values.into_iter().max().unwrap()
-    }
-
-    /// Attack: an owner hands in so many walks that values wrap, and honest ones look small.
-    #[test]
-    fn katz_is_asked_only_where_no_lists_make_its_values_wrap() {
-        for (base, hops) in [(2, 32), (10, 17), (10, 12), (3, 8), (10, 6)] {
-            let most = most_katz_edges(base, hops).unwrap() as usize;
-            let loops = |count: usize| highest(&vec![(0, 0); count], base, hops);
-            assert!(loops(most) <= MOST_KATZ && loops(most + 1) > MOST_KATZ, "{base} {hops}");
-            let mixed: Vec<_> = (0..most).map(|e| (e % 3, e * e % 3)).collect();
-            assert!(highest(&mixed, base, hops) <= MOST_KATZ);
-            let edges = most as u32 + 1;
-            let refused = katz(base, hops, edges).validate(1).unwrap_err();
-            assert!(matches!(refused, BadTerms::Walks { .. }), "{refused}");
-            assert!(most == 0 || katz(base, hops, most as u32).validate(1).is_ok());
-        }
-        assert_eq!(katz(10, 19, 1).validate(1), Err(BadTerms::Katz));
-        assert_eq!(katz(u64::MAX, 32, 1).validate(1), Err(BadTerms::Katz));
-        // What is commonly asked can be, and where anyone may come no more come than can be.
-        assert_eq!(katz(10, 3, 10_000).validate(10), Ok(()));
-        let open = katz(10, 4, 10_000);
-        assert_eq!((open.most_owners(), open.validate(3)), (3, Ok(())));
-        assert!(matches!(open.validate(4), Err(BadTerms::Walks { .. })));
-        assert_eq!(open.validate_for_anyone(1), Ok(()));
-        let two = BadTerms::Minimum { minimum: 2, most: 1 };
-        assert_eq!(open.validate_for_anyone(2), Err(two));
-    }
-
-    #[test]
-    fn counts_are_of_so_many_that_they_do_not_say_whose() {
-        let of = |vertices, from: &[u32], shown| {
-            let program = Program::Distances { from: from.to_vec(), hops: 2 };
-            Terms { vertices, program, shown, ..katz(2, 1, 4) }.validate(1)
-        };
-        assert_eq!(of(11, &[4], Shown::Counts), Ok(()));
-        assert_eq!(of(11, &[4, 5], Shown::Counts), Err(BadTerms::Telling));
-        assert_eq!(of(11, &[4, 5], Shown::Vertices), Ok(()));
-    }
-
-    #[test]
-    fn noise_is_on_what_has_a_sensitivity_and_on_nothing_else() {
-        let of = |program, shown, epsilon, bins| {
-            let noise = Some(Noise { epsilon, bins });
-            let terms = Terms { vertices: 100, program, shown, noise, ..katz(2, 1, 4) };
-            terms.validate(1).map(|()| terms.epsilon())
-        };
-        assert_eq!(of(Program::Edges, Shown::Counts, 1000, 0), Ok(Some(4000)));
-        assert_eq!(of(Program::InDegrees, Shown::Counts, 1000, 8), Ok(Some(4000)));
-        let (from, hops) = (vec![1], 2);
-        let reach = Program::Reach { from: from.clone(), hops };
-        let distances = Program::Distances { from, hops };
-        let katz = Program::Katz { base: 10, hops };
-        for (program, shown, epsilon, bins) in [
-            (reach, Shown::Counts, 1000, 8),
-            (distances, Shown::Counts, 1000, 8),
-            (katz, Shown::Counts, 1000, 8),
-            (Program::InDegrees, Shown::Vertices, 1000, 8),
-            (Program::InDegrees, Shown::AtLeast(2), 1000, 8),
-            (Program::InDegrees, Shown::Counts, 1000, 0),
-            (Program::InDegrees, Shown::Counts, 100, 8),
-            (Program::InDegrees, Shown::Counts, 1000, 65),
-            (Program::Edges, Shown::Counts, 0, 0),
-        ] {
-            assert_eq!(of(program, shown, epsilon, bins), Err(BadTerms::Noise));
-        }
-    }
-
-    #[test]
-    fn ranks_are_asked_of_as_many_as_can_be_divided_for() {
-        let of = |vertices, edges, damping, shown| {
-            let program = Program::Pagerank { damping, hops: 20 };
-            Terms { vertices, program, shown, ..katz(2, 1, edges) }.validate(2)
-        };
-        assert_eq!(of(1000, 10_000, 850, Shown::Vertices), Ok(()));
-        for (vertices, edges, damping, shown) in [
-            (MOST_RANKED + 1, 10, 850, Shown::Vertices),
-            (10, MOST_EDGES, 1000, Shown::Vertices),
-            (10, 10, 0, Shown::Vertices),
-            (10, 10, 850, Shown::Counts),
-        ] {
-            assert_eq!(of(vertices, edges, damping, shown), Err(BadTerms::Ranks));
-        }
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ use ostrakon_party::{Instance, Party};
 
 use crate::asked::{Contribution, Program, Shown, Terms, Values};
 use crate::components::Components;
+use crate::graphsc::Minima;
 use crate::job::Job;
 use crate::output::{Computed, Reader};
 use crate::owner::Maps;
@@ -38,11 +39,18 @@ const SLICE: u32 = 8;
 /// The mark in the computation's journal that is made before anything is opened of what is shown.
 /// Whoever keeps the journal and has put something else there keeps it from being opened.
 pub const OPENING: &str = "opening";
+/// The mark that names the one attempt in which what has noise is opened.
+pub const NOISE: &str = "noise";
+/// The mark that names the lists that take part: the same in all attempts at all computations on
+/// the same contributions. Whoever keeps the journal keeps it with the first of these.
+pub const ACCEPTED: &str = "accepted";
 
 /// What is computed.
 pub struct Task<'a> {
     /// Names the computation.
     pub computation: &'a ComputationId,
+    /// For which computation contributions were made: this one, or an earlier one.
+    pub made_for: &'a ComputationId,
     /// What is asked.
     pub terms: &'a Terms,
     /// With fewer lists nothing is opened.
@@ -134,6 +142,9 @@ fn spec_of(
 /// The descriptor of an attempt at these terms.
 pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
     let described = match &terms.program {
+        Program::Distances { from, processors: Some(processors), .. } => {
+            minima(from, *processors).describe()
+        }
         Program::Distances { from, .. }
         | Program::Reach { from, .. }
         | Program::Shortest { from, .. } => Reach { sources: from.clone() }.describe(),
@@ -143,6 +154,10 @@ pub fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u6
         Program::Pagerank { damping, .. } => PageRank { damping: *damping }.describe(),
     };
     spec_of(computation, terms, lists, number, described)
+}
+
+fn minima(from: &[u32], processors: u32) -> Minima {
+    Minima { sources: from.to_vec(), processors }
 }
 
 fn components(terms: &Terms, within: u32) -> Components {
@@ -179,6 +194,12 @@ pub async fn compute(
 ) -> Result<Computation, Failed> {
     let at = At { party, key, journal, randomness: &randomness };
     match &task.terms.program {
+        Program::Distances { from, processors: Some(processors), .. } => {
+            let (excluded, linked) = linked(at, &task, minima(from, *processors)).await?;
+            let computed = linked.minima(party, at.query(), &Volatile::default()).await?;
+            opens(journal)?;
+            Ok(Computation { excluded, values: show_minima(&task, computed).await? })
+        }
         Program::Distances { from, .. } | Program::Shortest { from, .. } => {
             let (excluded, computed) = shared(at, &task, Reach { sources: from.clone() }).await?;
             Ok(Computation { excluded, values: show_distances(&task, from, computed).await? })
@@ -233,6 +254,14 @@ async fn show_distances(
     })
 }
 
+/// G6 for distances by scatter and gather.
+async fn show_minima(task: &Task<'_>, mut computed: Computed<Minima>) -> Result<Values, Stop> {
+    Ok(match reader(task) {
+        Some(reader) => Values::Closed(Box::new(computed.values_to(reader).await?)),
+        None => Values::of_minima(task.terms, &computed.values().await?),
+    })
+}
+
 /// G6 for reach.
 async fn show_reached(task: &Task<'_>, mut computed: Computed<Reach>) -> Result<Values, Stop> {
     let marks = Volatile::default();
@@ -280,7 +309,7 @@ fn opens(journal: &dyn Journal) -> Result<(), Stop> {
 fn once(task: &Task<'_>, journal: &dyn Journal) -> Result<(), Stop> {
     let mut transcript = Transcript::new("ostrakon/v1/graph/attempt with noise");
     transcript.number(task.number);
-    bind(journal, "noise".to_owned(), &transcript.finish())
+    bind(journal, NOISE.to_owned(), &transcript.finish())
 }
 
 /// G6 for whatever counts.
@@ -385,7 +414,7 @@ async fn deal(
 ) -> Result<(crate::ruffle2::seeds::JobSeeds, Vec<bool>), Stop> {
     let keys = dealing::pair_keys(run, randomness).await?;
     let opened = task.contributions.iter().zip(task.owners);
-    let held = opened.map(|(of, owner)| of.open((task.computation, owner), run.me(), key));
+    let held = opened.map(|(of, owner)| of.open((task.made_for, owner), run.me(), key));
     let dealt = dealing::complete(run, &task.contributions, held.collect()).await?;
     let seeds = dealing::seeds(run, &keys, name, &dealt);
     Ok((seeds, dealt.iter().map(Option::is_some).collect()))
@@ -398,7 +427,7 @@ fn accept<P: VertexProgram>(
     journal: &dyn Journal,
 ) -> Result<Vec<usize>, Failed> {
     let accepted: Vec<usize> = linked.accepted().collect();
-    bind(journal, "accepted".to_owned(), &digest(&accepted))?;
+    bind(journal, ACCEPTED.to_owned(), &digest(&accepted))?;
     let count = u32::try_from(accepted.len()).unwrap_or(u32::MAX);
     let missing = task.minimum.saturating_sub(count);
     if missing > 0 {

@@ -18,21 +18,21 @@ use ostrakon_field::{Gf64, elements};
 use ostrakon_party::{Party, wire};
 use ostrakon_replicated::pair::Pair;
 
+use crate::blocks::Blocks;
 use crate::output::Computed;
-use crate::program::{Begin, VertexProgram};
+use crate::params::MAX_PRODUCT_ROUNDS;
+use crate::program::{Begin, VertexProgram, numbers};
 use crate::query::Linked;
 use crate::ranking::batches::Batches;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
-use crate::ruffle2::product::{Products, ROUNDS, Unchecked};
+use crate::ruffle2::product::{Products, Unchecked};
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::Phase;
 use crate::ruffle2::sharing::Rss;
 use crate::spec::{Direction, JobSpec};
 use crate::watch::Stage;
 use scan::Affine;
-
-pub(crate) use scan::Blocks;
 
 /// Says of a row that it is a vertex.
 const VERTEX: u32 = 63;
@@ -64,18 +64,6 @@ impl VertexProgram for Minima {
     fn begins(&self, _hop: u32) -> Begin {
         Begin::EachUse
     }
-}
-
-/// The bits of numbers up to this one: the word of zero.
-fn numbers(most: u32) -> u64 {
-    (1 << (most + 1)) - 1
-}
-
-/// The number that a word of numbers up to `most` is; none if it is larger.
-#[must_use]
-pub fn number(word: Gf64, most: u32) -> Option<u64> {
-    let at_most = word.0 & numbers(most);
-    (at_most != 0).then(|| u64::from(at_most.trailing_zeros()))
 }
 
 /// Bits of words' shares, which are shares of the bits.
@@ -298,12 +286,13 @@ fn fits(spec: &JobSpec, program: &Minima) -> bool {
         && spec.direction == Direction::Forward
         && !spec.shuffled
         && spec.querier.is_none()
-        && Blocks::new(rows, program.processors as usize).rounds() < ROUNDS
+        && Blocks::new(rows, program.processors as usize).rounds() < MAX_PRODUCT_ROUNDS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::number;
 
     #[test]
     fn words_are_numbers() {

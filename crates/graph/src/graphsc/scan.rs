@@ -7,51 +7,9 @@
 
 use ostrakon_field::WordField;
 
+use crate::blocks::Blocks;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::product::{Products, Unchecked};
-
-/// How rows are shared out among processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Blocks {
-    rows: usize,
-    /// Rows of a block: one processor goes through them one after the other.
-    each: usize,
-    /// Blocks; at most as many as there are processors.
-    count: usize,
-}
-
-impl Blocks {
-    /// Blocks of so many rows for so many processors.
-    ///
-    /// # Panics
-    /// If there are no rows or no processors.
-    pub fn new(rows: usize, processors: usize) -> Self {
-        let each = rows.div_ceil(processors);
-        Self { rows, each, count: rows.div_ceil(each) }
-    }
-
-    /// Distances over which the blocks' maps are composed: 1, 2, 4 and so on.
-    fn distances(self) -> impl Iterator<Item = usize> {
-        (0..usize::BITS).map(|level| 1 << level).take_while(move |far| *far < self.count)
-    }
-
-    /// Whether rows inside a block wait for what comes from the blocks before it.
-    fn carries(self) -> bool {
-        self.each > 1 && self.count > 1
-    }
-
-    /// Rounds of products: ⌈N/P⌉ − 1, and ⌈log2⌉ of the blocks' number, and one.
-    pub fn rounds(self) -> u32 {
-        (self.each - 1 + self.distances().count() + usize::from(self.carries())) as u32
-    }
-
-    /// Products for each lane.
-    pub fn products(self) -> usize {
-        let Self { each, count, .. } = self;
-        let composed = (each - 1) * count + self.distances().map(|far| count - far).sum::<usize>();
-        2 * composed + (each - 1) * (count - 1)
-    }
-}
 
 /// Maps x ↦ scale·x + shift, one for each row and lane; a row's lanes are side by side.
 pub(crate) struct Affine<F: WordField> {
@@ -145,24 +103,4 @@ async fn carried<F: WordField>(
         products.concat(&[&column.shift.part(0..lanes), &later])
     });
     Ok(columns.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rounds_are_those_of_the_paper() {
-        // N/P + log2 P, but for one: a block's first row takes no round, what is carried does.
-        for (rows, processors, rounds) in
-            [(1000, 1, 999), (1000, 10, 99 + 4 + 1), (1024, 32, 31 + 5 + 1), (1000, 1000, 10)]
-        {
-            assert_eq!(Blocks::new(rows, processors).rounds(), rounds, "{rows} {processors}");
-        }
-        assert_eq!(Blocks::new(5, 100).rounds(), 3);
-        assert_eq!(Blocks::new(1, 7).rounds(), 0);
-        assert_eq!(Blocks::new(1, 7).products(), 0);
-        // One processor composes each row with the one before.
-        assert_eq!(Blocks::new(1000, 1).products(), 2 * 999);
-    }
 }

@@ -3,6 +3,8 @@
 use ostrakon_field::{WordField, elements, to_table};
 use ostrakon_replicated::pair::Pair;
 
+use crate::params::MAX_PRODUCT_ROUNDS;
+
 use super::fault::Stop;
 use super::opening;
 use super::preparation::set_equality::assignment;
@@ -11,9 +13,6 @@ use super::seeds::{JobSeeds, Purpose};
 use super::sharing::Rss;
 use super::steps::{Kind, Rule};
 use super::verify;
-
-/// Most rounds of products in a batch: they have numbers below those of the next batch.
-pub(crate) const ROUNDS: u32 = 1 << 16;
 
 /// Products that have not been verified. It can be multiplied further, and cannot be opened.
 pub struct Unchecked<F: WordField> {
@@ -191,7 +190,10 @@ impl<'a, F: WordField> Products<'a, F> {
         assert!(ours(x.batch()) && ours(y.batch()), "of this batch, or verified");
         let (x, y) = (x.shares(), y.shares());
         assert_eq!(x.len(), y.len(), "vectors of one length");
-        assert!(self.rounds < ROUNDS, "a batch has at most {ROUNDS} rounds");
+        assert!(
+            self.rounds < MAX_PRODUCT_ROUNDS,
+            "a batch has at most {MAX_PRODUCT_ROUNDS} rounds"
+        );
         let sequence = self.batch << 16 | self.rounds;
         let terms = local_terms(x, y);
         let product = reshare(self.run, self.seeds, Kind::Product, sequence, terms).await?;

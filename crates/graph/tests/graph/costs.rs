@@ -129,7 +129,9 @@ fn everything() -> Vec<Terms> {
     let to_reader =
         |terms: Terms| Terms { reader: Some(ReaderKey(asked::reader(&READER).public())), ..terms };
     let (from, vertices) = (vec![0], Shown::Vertices);
-    let distances = Program::Distances { from: from.clone(), hops: 3 };
+    let distances = Program::Distances { from: from.clone(), hops: 3, processors: None };
+    let scattered =
+        |processors| Program::Distances { from: vec![0], hops: 3, processors: Some(processors) };
     let shortest = Program::Shortest { from: from.clone(), within: 3, longest: 2 };
     vec![
         of(Program::Pagerank { damping: 850, hops: 2 }, vertices),
@@ -140,6 +142,9 @@ fn everything() -> Vec<Terms> {
         noisy(Program::Edges, 4000, 0),
         noisy(Program::InDegrees, 8000, 2),
         of(shortest, vertices),
+        of(scattered(1), vertices),
+        of(scattered(3), vertices),
+        to_reader(of(scattered(16), vertices)),
         counts(distances.clone()),
         counts(Program::OutDegrees),
         to_reader(of(distances, vertices)),
@@ -167,6 +172,15 @@ fn of_query(spec: &JobSpec, terms: &Terms) -> (Cost, u32) {
         }
         (Program::Components { .. }, _) => {
             return (cost::components(spec), cost::components_rounds(spec));
+        }
+        (Program::Distances { processors: Some(processors), .. }, _) => {
+            // Its own formula opens the distances to all.
+            let ((all, rounds), (opening, last)) =
+                (cost::minima(spec, *processors), open(vertices));
+            let opened = cost::opening(vertices);
+            let (table, constant) =
+                (all.table - opened.table, all.constant - opened.constant + opening.constant);
+            return (Cost { table: table + opening.table, constant }, rounds - 1 + last);
         }
         (Program::Reach { .. }, _) => tests(vertices),
         (Program::Distances { .. } | Program::Shortest { .. }, _) => {
@@ -202,14 +216,20 @@ fn bytes_and_rounds_of_whatever_is_asked_are_as_computed() {
         let told = format!("{:?}, {:?}, {:?}", terms.program, terms.shown, terms.reader.is_some());
         let spec = ostrakon_graph::attempt::spec(&COMPUTATION, &terms, 1, 1);
         let (query, rounds) = of_query(&spec, &terms);
-        let want = cost::dealing(1) + cost::preparation(&spec) + cost::link(&spec) + query;
+        // Uses that begin alone open no differences before.
+        let (link, of_link) = match terms.program.processors() {
+            None => (cost::link(&spec), cost::LINK_ROUNDS),
+            Some(_) => (cost::link_alone(&spec), cost::LINK_ALONE_ROUNDS),
+        };
+        let of_link = cost::dealt_link_rounds(&spec) + of_link - cost::LINK_ROUNDS;
+        let want = cost::dealing(1) + cost::preparation(&spec) + link + query;
         let sent = sent_by(&terms);
         assert_eq!(sent.tables, want.table, "{told}");
         assert!(sent.rest < want.constant, "{told}: {} {want:?}", sent.rest);
         let of = |phase| sent.rounds[&spec.name().instance(phase)];
         assert_eq!(of(Phase::Dealing), cost::DEALING_ROUNDS, "{told}: dealing");
         assert_eq!(of(Phase::Slice(0)), cost::SLICE_ROUNDS, "{told}: a slice");
-        assert_eq!(of(Phase::Link), cost::dealt_link_rounds(&spec), "{told}: link");
+        assert_eq!(of(Phase::Link), of_link, "{told}: link");
         assert_eq!(of(Phase::Query), rounds, "{told}: query");
     }
 }

@@ -3,8 +3,9 @@
 
 use futures::FutureExt;
 use ostrakon_graph::cost::{self, Cost};
-use ostrakon_graph::graphsc::{MAX_DISTANCE, Minima, number};
+use ostrakon_graph::graphsc::{MAX_DISTANCE, Minima};
 use ostrakon_graph::owner::Edge;
+use ostrakon_graph::program::number;
 use ostrakon_graph::program::{Reach, VertexProgram};
 use ostrakon_graph::query::Linked;
 use ostrakon_graph::ruffle2::fault::Stop;

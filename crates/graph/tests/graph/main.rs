@@ -1,6 +1,7 @@
 //! The graph job in worlds of three servers.
 
 mod attacks;
+mod cells;
 mod common;
 mod costs;
 mod graphsc;

@@ -102,7 +102,8 @@ impl Case {
     }
 
     fn distances_are_right(&self, number: u64) {
-        let distances = Program::Distances { from: vec![self.source], hops: self.hops };
+        let distances =
+            Program::Distances { from: vec![self.source], hops: self.hops, processors: None };
         let got = self.ask(number, distances, Shown::Vertices);
         assert_eq!(got, Values::Vertices(self.distances.clone()), "{}: distances", self.name);
     }

@@ -5,23 +5,26 @@
 //! honest is blamed alone, evidence holds before a third person, and delay and repetition change
 //! nothing.
 //! `OSTRAKON_NIGHTLY` takes all ways for every message, forward and backward, and more seeds;
-//! otherwise each message is changed in some ways, so that neighbours together see all of them.
+//! otherwise each message is changed in some ways, so that neighbours together see all of them, and
+//! those that no attempt has ([`crate::cells`]) in all.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
 use ostrakon_graph::components::Components;
-use ostrakon_graph::graphsc::{Minima, number};
+use ostrakon_graph::graphsc::Minima;
 use ostrakon_graph::job::Job;
 use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{Edge, Upload};
+use ostrakon_graph::program::number;
 use ostrakon_graph::program::{Degree, Reach, VertexProgram};
 use ostrakon_graph::query::Linked;
 use ostrakon_graph::ruffle2::fault::{Accused, Stop};
 use ostrakon_graph::ruffle2::seeds::Phase;
+use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_graph::spec::{Direction, JobSpec};
-use ostrakon_party::{Party, PartyId};
+use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
 use crate::common::*;
@@ -178,9 +181,15 @@ fn upload_for<P: VertexProgram>(
     deployment.upload(&stock, &program, 0, &case.edges(), &journals)
 }
 
+/// Whether a message is one about lists that owners have uploaded, which attempts do not have.
+fn is_of_lists(message: &Message) -> bool {
+    let step = message.signed.header.tag.step;
+    [Kind::Lists.step(), Kind::Lists.echo(), Kind::Forward.step()].contains(&step)
+}
+
 /// Which ways a message is changed in.
-fn ways(number: usize) -> Vec<Mutation> {
-    if nightly() {
+fn ways(number: usize, message: &Message) -> Vec<Mutation> {
+    if nightly() || is_of_lists(message) {
         return Mutation::ALL.to_vec();
     }
     // Neighbours together see all.
@@ -250,11 +259,13 @@ fn sweep(seed: u64, case: Case, picked: Picked) {
             let own = network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt);
             own.map(|(_, m)| m.body).collect()
         };
+        let own = network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt);
+        let own: Vec<Message> = own.map(|(_, message)| message).collect();
         let others = Arc::new(of(&replay));
         let mut results = 0;
         let (first, step) = picked;
         for number in (first + corrupt.index()..network.posted(corrupt)).step_by(step) {
-            for mutation in ways(number / step) {
+            for mutation in ways(number / step, &own[number]) {
                 let sabotaged = Network::default();
                 sabotaged.corrupt(Saboteur::new(
                     corrupt,

@@ -36,12 +36,12 @@ pub fn member(party: usize) -> ExchangeKey {
 
 pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
     let (naming, undirected, weighted) = (Naming::Numbers, false, false);
-    let (noise, reader) = (None, None);
-    Terms { vertices, naming, edges, undirected, weighted, program, shown, noise, reader }
+    let (noise, reader, keep) = (None, None, None);
+    Terms { vertices, naming, edges, undirected, weighted, program, shown, noise, reader, keep }
 }
 
 pub fn distances(from: u32, hops: u32) -> Program {
-    Program::Distances { from: vec![from], hops }
+    Program::Distances { from: vec![from], hops, processors: None }
 }
 
 pub fn contribute(terms: &Terms, owner: usize, edges: &[Edge]) -> Input {
@@ -82,7 +82,16 @@ pub fn watched(
         let (owners, watch, computation) = (&owners, watch(party.id), &COMPUTATION);
         async move {
             let key = member(party.id.index());
-            let task = Task { computation, terms, minimum, number, owners, contributions, watch };
+            let task = Task {
+                computation,
+                made_for: computation,
+                terms,
+                minimum,
+                number,
+                owners,
+                contributions,
+                watch,
+            };
             attempt::compute(&party, &key, task, journal, randomness).await
         }
         .boxed_local()
@@ -240,7 +249,7 @@ fn an_attempt_is_a_function_of_its_randomness_and_what_it_receives() {
 }
 
 /// Spoils what an owner sealed for a server.
-fn spoilt(mut body: Vec<u8>, server: usize) -> Vec<u8> {
+pub fn spoilt(mut body: Vec<u8>, server: usize) -> Vec<u8> {
     body[BEFORE + server * SEALED + 40] ^= 1;
     body
 }
@@ -413,8 +422,16 @@ fn a_failed_preparation_opens_nothing_once_lists_are_known() {
                     let (id, watch) = (party.id.0, Watch::default());
                     let (key, journal) = (member(id.into()), Journals::default());
                     let (minimum, number) = (1, 4);
-                    let task =
-                        Task { computation, terms, minimum, number, owners, contributions, watch };
+                    let task = Task {
+                        computation,
+                        made_for: computation,
+                        terms,
+                        minimum,
+                        number,
+                        owners,
+                        contributions,
+                        watch,
+                    };
                     if id == corrupt {
                         return deviate(&party, &key, task, pair, randomness).await;
                     }
@@ -503,7 +520,7 @@ fn every_message_of_an_attempt() {
     }
 }
 
-fn judge(ends: Ends, corrupt: PartyId, mutation: Mutation, right: &Values, what: &str) {
+pub fn judge(ends: Ends, corrupt: PartyId, mutation: Mutation, right: &Values, what: &str) {
     let harmless = matches!(mutation, Mutation::Duplicate | Mutation::Delay);
     for (id, end) in ends.into_iter().enumerate().filter(|(id, _)| *id != corrupt.index()) {
         match end {

@@ -4,12 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostrakon_asynchromix::evidence::Deed;
 use ostrakon_asynchromix::message::{Message, RunId};
+use ostrakon_asynchromix::visitor::End;
 use ostrakon_mixer::{Links, Peers};
 use ostrakon_net::Identity;
 
+use crate::lies::Lie;
 use crate::turncoat::{Turncoat, Will};
-use crate::world::{Devices, World, copy, identity, standing, stocked, wait};
+use crate::world::{Devices, PATIENCE, World, copy, id, identity, standing, stocked, wait};
 
 /// Rounds at most in which a server that has turned takes part.
 const MORE_ROUNDS: u8 = 10;
@@ -180,6 +183,62 @@ async fn servers_that_are_always_late_cost_nobody_its_line() {
     for &n in sizes() {
         let (world, _) = turned(n, Will::Delays, 70).await;
         assert!(world.faults.lock().unwrap().is_empty(), "to be late is no fault");
+    }
+}
+
+/// A server that was honest until there was stock lies when more is prepared: all others convict
+/// it, know it after a start, and show the evidence to whoever asks; devices are told what ends.
+#[tokio::test]
+async fn a_liar_in_preparation_is_convicted_before_everybody() {
+    for (n, lie, deed) in
+        [(4, Lie::Numbers, Deed::FalseNumbers), (5, Lie::Result, Deed::FalseResult)]
+    {
+        let mut world = World::new(n);
+        stocked(&world).await;
+        let liar = n - 1;
+        world.kill(liar);
+        let _turncoat = Turncoat::start(&world, liar, Will::Lies(lie)).await;
+        let mut devices = Devices::saying(&world, &lines("liar", n + 3), 80);
+        devices.until(&world, "said", Devices::all_said).await;
+        // With five servers two rounds may use up what was prepared without it.
+        for round in 1..3 {
+            if !standing(&world, 0).await.convicted.is_empty() {
+                break;
+            }
+            devices = Devices::saying(&world, &lines("more", n + 3), 80 + round);
+            let ended = |devices: &Devices| devices.all_said() || devices.out_of_stock();
+            devices.until(&world, "more", ended).await;
+        }
+        let known = [(id(liar), deed)];
+        for i in 0..liar {
+            wait(&world, "conviction", i, |standing| standing.convicted == known).await;
+        }
+        world.kill(0);
+        world.start(0, false);
+        wait(&world, "start", 0, |standing| standing.runs && standing.convicted == known).await;
+        let shown = async {
+            loop {
+                let health = world.servers[0].as_ref().unwrap().visits.health();
+                if let Some(of) = health.convicted.get(&id(liar)) {
+                    return of.evidence.convicts(&world.room);
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        assert_eq!(tokio::time::timeout(PATIENCE, shown).await, Ok(Some(known[0])));
+        let told = |devices: &Devices| devices.visitors[0].here().convicted == known;
+        devices.until(&world, "telling", told).await;
+        let ended = devices.visitors[0].here().ended;
+        assert_eq!(ended, (n == 4).then_some(End::Convicted));
+        if n == 5 {
+            for round in 0..2 {
+                let mut devices = Devices::saying(&world, &lines("later", n + 3), 90 + round);
+                devices.until(&world, "later", Devices::all_said).await;
+            }
+        }
+        let faults = world.faults.lock().unwrap();
+        let by_honest = faults.iter().filter(|(by, ..)| *by != liar);
+        assert!(by_honest.clone().all(|(_, of, _)| *of == id(liar)), "{faults:?}");
     }
 }
 

@@ -2,6 +2,8 @@
 //! old copy, or speak whatever they like; and devices that visit them.
 
 mod hostile;
+#[path = "../../../asynchromix/tests/asynchromix/lies.rs"]
+mod lies;
 mod links;
 mod turncoat;
 mod world;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ostrakon_asynchromix::service::{Effects, Event, Service};
 use ostrakon_asynchromix::{Disk, Key, Server};
-use ostrakon_crypto::Secret;
 use ostrakon_crypto::hash::digest;
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_mixer::{Incoming, Journal, Links, Peers, TICK};
 use ostrakon_net::Identity;
 use tokio::net::TcpListener;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
 
+use crate::lies::{self, Lie};
 use crate::world::{World, bind, id, identity};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum Will {
     Equivocates,
     /// What it says comes up to two seconds late, in any order.
     Delays,
+    /// It lies to one other member of each batch that it prepares.
+    Lies(Lie),
 }
 
 /// A server that has turned. It ends when this is dropped.
@@ -40,6 +43,7 @@ struct Inside {
     world: Names,
     said: u64,
     late: JoinSet<()>,
+    signing: SigningKey,
     /// What the second life has said since the two have parted.
     contradicted: Arc<AtomicUsize>,
 }
@@ -70,6 +74,7 @@ impl Turncoat {
             world: Names { me, keys },
             said: 0,
             late: JoinSet::new(),
+            signing: SigningKey::from_seed(identity(me).expose()),
             contradicted: Arc::default(),
         };
         let contradicted = Arc::clone(&inside.contradicted);
@@ -135,6 +140,12 @@ impl Inside {
         for (to, bytes) in effects.sends {
             let key = self.world.keys[to.index()];
             match self.will {
+                Will::Lies(lie) => {
+                    let known = self.lives[life].0.service().map(|s| (&**s.room(), s.state()));
+                    let told =
+                        known.and_then(|known| lies::told(lie, known, &self.signing, &bytes));
+                    self.links.send(&key, told.map_or(bytes, Arc::from));
+                }
                 Will::Equivocates => {
                     let others = to.index() + usize::from(to.index() > self.world.me);
                     // A life that takes part first waits for the other one: that would learn of its

@@ -232,7 +232,7 @@ impl Devices {
     pub fn out_of_stock(&self) -> bool {
         let here = self.visitors[0].here();
         let idle = here.collecting.is_none() && here.mixing == 0;
-        here.entries > 0 && idle && here.ready == 0 && !here.prepares
+        here.entries > 0 && idle && here.ready == 0 && here.ended.is_some()
     }
 
     /// What the first device read.

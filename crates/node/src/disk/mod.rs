@@ -115,6 +115,7 @@ reads! {
     stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
     submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
+    unpublished() -> Vec<(RoomKey, Vec<u8>)>;
     views(after: u64) -> Vec<View>;
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Front {
     store: Disk,
     shown: Mutex<Shown>,
     /// Those who wait for a room.
-    watchers: Watchers,
+    watchers: Watchers<RoomId>,
     /// The host logs of rooms for members, as far as read.
     logs: tokio::sync::Mutex<BTreeMap<RoomId, HostLog>>,
     /// Who said here that it is there.

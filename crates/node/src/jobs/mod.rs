@@ -7,6 +7,12 @@
 //! which are valid, what they change, what is to be done then ([`Deed`]), and what a server says by
 //! itself ([`State::due`]). `CONTRIBUTING.md`, *Adding a job*, goes through it.
 //!
+//! **Servers are upgraded one after another**, and words of a job that only some know by then are
+//! no fault: who does not know it keeps them as they are, and judges them, in the order of their
+//! delivery, when it starts with the job. Of each server so many bytes are kept
+//! ([`MOST_UNJUDGED`]); then its announcements are not delivered until the job is there, so servers
+//! that do the same jobs are never in different states.
+//!
 //! **The order of concurrent words must not matter.** Words of one server come in its order
 //! everywhere, and each after all that its author had heard of ([`Said::after`]); beyond that every
 //! server hears them in an order of its own. So let words only add, or let one server say those
@@ -28,6 +34,8 @@ pub type Subject = [u8; 16];
 
 /// Bytes of the longest word.
 pub const LONGEST_WORD: usize = 60 << 10;
+/// Bytes of one server's words of jobs that this server does not know, at most.
+pub const MOST_UNJUDGED: usize = 64 << 20;
 
 /// Something that no honest server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -146,15 +154,16 @@ impl<S: State + Clone + PartialEq> AnyState for S {
 /// A job at work.
 struct Running {
     job: Arc<dyn Job>,
-    state: Box<dyn State>,
+    /// Copied before it is changed, if somebody is just asking it something.
+    state: Arc<dyn State>,
     /// When a subject was last changed, by the versions of whoever keeps this.
     versions: BTreeMap<Subject, u64>,
 }
 
 impl Clone for Running {
     fn clone(&self) -> Self {
-        let (job, versions) = (Arc::clone(&self.job), self.versions.clone());
-        Self { job, state: self.state.copy(), versions }
+        let (job, state) = (Arc::clone(&self.job), Arc::clone(&self.state));
+        Self { job, state, versions: self.versions.clone() }
     }
 }
 
@@ -173,57 +182,79 @@ impl fmt::Debug for Running {
     }
 }
 
-/// A deployment's jobs, by number.
+/// A deployment's jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Jobs(BTreeMap<u8, Running>);
+pub(crate) struct Jobs {
+    /// Those that this server does, by number.
+    running: BTreeMap<u8, Running>,
+    /// Bytes of words of others that are kept, by who said them.
+    unjudged: BTreeMap<PartyId, usize>,
+}
 
 impl Jobs {
     /// All of them, before the first word.
     pub fn new(jobs: Vec<Arc<dyn Job>>, servers: &Servers) -> Self {
         let mut running = BTreeMap::new();
         for job in jobs {
-            let (number, state) = (job.number(), job.empty(servers));
+            let (number, state) = (job.number(), Arc::from(job.empty(servers)));
             let new = Running { job, state, versions: BTreeMap::new() };
             assert!(running.insert(number, new).is_none(), "two jobs with the number {number}");
         }
-        Self(running)
+        Self { running, unjudged: BTreeMap::new() }
     }
 
     /// The number of the job with this name.
     pub fn number(&self, name: &str) -> Option<u8> {
-        self.0.iter().find(|(_, running)| running.job.name() == name).map(|(number, _)| *number)
+        let mut known = self.running.iter();
+        known.find(|(_, running)| running.job.name() == name).map(|(number, _)| *number)
     }
 
+    /// Whether a word changes anything (any more); `None` if this server does not know the job:
+    /// then nobody is to blame for it, and whether it is valid is seen later.
     pub fn judge(
         &self,
         said: &Said<'_>,
         job: u8,
         subject: &Subject,
         word: &[u8],
-    ) -> Result<bool, Invalid> {
-        let running = self.0.get(&job).ok_or(Invalid("a word is of a job that the servers do"))?;
+    ) -> Result<Option<bool>, Invalid> {
         if word.len() > LONGEST_WORD {
             return Err(Invalid("a word of a job is not longer than words are"));
         }
-        running.state.judge(said, subject, word)
+        let running = self.running.get(&job);
+        running.map(|running| running.state.judge(said, subject, word)).transpose()
     }
 
-    /// Takes a word; `None` if there is no such job.
+    /// Whether there is room for another word of an author, if this server does not know the job.
+    pub fn has_room(&self, author: PartyId, job: u8) -> bool {
+        let kept = self.unjudged.get(&author).copied().unwrap_or(0);
+        self.running.contains_key(&job) || kept + LONGEST_WORD <= MOST_UNJUDGED
+    }
+
+    /// Takes a word that changes something. Nothing is to be done for a job that this server does
+    /// not know.
     pub fn apply(
         &mut self,
         job: u8,
         by: (PartyId, u64),
         (subject, word): (&Subject, &[u8]),
         version: u64,
-    ) -> Option<Vec<Deed>> {
-        let running = self.0.get_mut(&job)?;
+    ) -> Vec<Deed> {
+        let Some(running) = self.running.get_mut(&job) else {
+            *self.unjudged.entry(by.0).or_default() += word.len();
+            return Vec::new();
+        };
         running.versions.insert(*subject, version);
-        Some(running.state.apply(by, subject, word))
+        if Arc::get_mut(&mut running.state).is_none() {
+            running.state = Arc::from(running.state.copy());
+        }
+        let state = Arc::get_mut(&mut running.state).expect("nobody else has the copy");
+        state.apply(by, subject, word)
     }
 
     /// What `me` says by itself now, for one of the jobs.
     pub fn due(&self, me: PartyId, now: u64) -> Option<(u8, Subject, Vec<u8>)> {
-        self.0.iter().find_map(|(number, running)| {
+        self.running.iter().find_map(|(number, running)| {
             let (subject, word) = running.state.due(me, now)?;
             Some((*number, subject, word))
         })
@@ -235,35 +266,31 @@ impl Jobs {
             let deeds = running.state.undone(me);
             deeds.into_iter().map(|deed| (*number, deed)).collect::<Vec<_>>()
         };
-        self.0.iter().flat_map(of).collect()
+        self.running.iter().flat_map(of).collect()
     }
 
     pub fn follow(&self, job: u8, port: Arc<dyn Port>, deed: Deed) -> BoxFuture<'static, ()> {
-        match self.0.get(&job) {
+        match self.running.get(&job) {
             Some(running) => running.job.follow(port, deed),
             None => async {}.boxed(),
         }
     }
 
-    /// The word by which this server says what somebody asks of it.
-    pub fn request(
-        &self,
-        job: u8,
-        subject: &Subject,
-        body: &[u8],
-    ) -> Option<Result<Vec<u8>, ServiceError>> {
-        Some(self.0.get(&job)?.state.request(subject, body))
+    /// A job's state as it is now, to be asked for a word ([`State::request`]) while nobody waits
+    /// for the answer.
+    pub fn state(&self, job: u8) -> Option<Arc<dyn State>> {
+        Some(Arc::clone(&self.running.get(&job)?.state))
     }
 
     /// What is shown of a subject, and when it was last changed.
     pub fn view(&self, job: u8, subject: &Subject) -> Option<(u64, serde_json::Value)> {
-        let running = self.0.get(&job)?;
+        let running = self.running.get(&job)?;
         Some((self.version(job, subject), running.state.view(subject)?))
     }
 
     /// When a subject was last changed; zero if never.
     pub fn version(&self, job: u8, subject: &Subject) -> u64 {
-        let running = self.0.get(&job);
+        let running = self.running.get(&job);
         running.and_then(|running| running.versions.get(subject)).copied().unwrap_or(0)
     }
 }

@@ -69,19 +69,20 @@ fn words_are_judged_by_their_job_and_only_if_there_is_one() {
         jobs.judge(&Said { author, number: 0, after: &[0, 0] }, job, &SUBJECT, word).ok()
     };
     assert_eq!((jobs.number("counting"), jobs.number("cunning")), (Some(3), None));
-    assert_eq!(judge(P0, 3, &[1]), Some(true));
+    assert_eq!(judge(P0, 3, &[1]), Some(Some(true)));
     assert_eq!(judge(P1, 3, &[1]), None, "the job forbids it");
-    assert_eq!(judge(P1, 3, &[0]), Some(false), "it changes nothing");
-    assert_eq!(judge(P0, 4, &[1]), None, "there is no such job");
-    assert_eq!(judge(P0, 3, &vec![1; LONGEST_WORD + 1]), None);
+    assert_eq!(judge(P1, 3, &[0]), Some(Some(false)), "it changes nothing");
+    assert_eq!(judge(P0, 4, &[1]), Some(None), "it is not known what that job forbids");
+    for job in [3, 4] {
+        assert_eq!(judge(P0, job, &vec![1; LONGEST_WORD + 1]), None);
+    }
 }
 
 #[test]
 fn a_copy_is_a_state_of_its_own_and_versions_are_not_part_of_it() {
     let mut one = jobs();
-    let say = |jobs: &mut Jobs, word: u8, version| {
-        jobs.apply(3, (P0, 0), (&SUBJECT, &[word]), version).expect("there is such a job")
-    };
+    let say =
+        |jobs: &mut Jobs, word: u8, version| jobs.apply(3, (P0, 0), (&SUBJECT, &[word]), version);
     assert_eq!((one.view(3, &SUBJECT), one.version(3, &SUBJECT)), (None, 0));
     assert_eq!(say(&mut one, 5, 8), [Deed { subject: SUBJECT, what: vec![5] }]);
     let mut other = one.clone();
@@ -93,6 +94,32 @@ fn a_copy_is_a_state_of_its_own_and_versions_are_not_part_of_it() {
     say(&mut one, 4, 20);
     assert_eq!(other, one);
     assert_eq!(one.view(3, &[0; 16]), None);
-    assert!(one.apply(4, (P0, 0), (&SUBJECT, &[1]), 21).is_none());
     assert_eq!((one.due(P1, 9), one.due(P1, 10)), (None, Some((3, SUBJECT, vec![2]))));
+}
+
+#[test]
+fn what_is_kept_of_jobs_that_are_not_known_is_bounded_by_author() {
+    let mut jobs = jobs();
+    let word = vec![1; LONGEST_WORD];
+    let mut kept = 0;
+    while jobs.has_room(P0, 4) {
+        assert_eq!(jobs.apply(4, (P0, kept), (&SUBJECT, &word), kept), []);
+        kept += 1;
+        assert!(kept as usize * LONGEST_WORD <= MOST_UNJUDGED);
+    }
+    assert!((kept as usize + 1) * LONGEST_WORD > MOST_UNJUDGED);
+    assert!(jobs.has_room(P1, 4) && jobs.has_room(P0, 3));
+}
+
+#[test]
+fn who_asks_a_job_something_keeps_nobody_from_changing_it() {
+    let mut jobs = jobs();
+    jobs.apply(3, (P0, 0), (&SUBJECT, &[5]), 1);
+    let asked = jobs.state(3).expect("there is such a job");
+    jobs.apply(3, (P0, 1), (&SUBJECT, &[4]), 2);
+    assert_eq!(
+        (asked.view(&SUBJECT), jobs.view(3, &SUBJECT)),
+        (Some(5.into()), Some((2, 9.into())))
+    );
+    assert!(jobs.state(4).is_none());
 }

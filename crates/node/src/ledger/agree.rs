@@ -353,6 +353,16 @@ async fn deliver(
             () = accuse(core, author, received, &announcement.after) => {}
         }
     }
+    if let Ok(Announcement { body: Body::Job { job, .. }, .. }) = &decoded
+        && !core.world().jobs.has_room(author, *job)
+    {
+        tracing::error!(
+            %author, job,
+            "a server says more of a job that this release does not know than can be kept; \
+             its log stands still until this server is upgraded"
+        );
+        return std::future::pending().await;
+    }
     let turn = core.logs.turn.lock().await;
     let now = core.platform.now_ms();
     let judged = match &decoded {

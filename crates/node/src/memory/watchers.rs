@@ -1,26 +1,30 @@
-//! Who waits for news of a room. Many thousands may, so that a room's news wakes only those who
-//! wait for that room.
+//! Who waits for news of something, such as a room. Many thousands may, so its news wakes only
+//! those who wait for it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use ostrakon_broadcast::room::RoomId;
 use tokio::sync::watch;
 
-/// Those who wait, by room.
-#[derive(Default)]
-pub(crate) struct Watchers(Mutex<BTreeMap<RoomId, watch::Sender<()>>>);
+/// Those who wait, by what for.
+pub(crate) struct Watchers<K>(Mutex<BTreeMap<K, watch::Sender<()>>>);
 
-impl Watchers {
-    fn rooms(&self) -> MutexGuard<'_, BTreeMap<RoomId, watch::Sender<()>>> {
+impl<K> Default for Watchers<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord + Copy> Watchers<K> {
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<K, watch::Sender<()>>> {
         self.0.lock().expect("no panic while held")
     }
 
-    /// Waits until `holds`, which is asked at first and whenever the room has news.
-    pub async fn wait(&self, room: &RoomId, mut holds: impl FnMut() -> bool) {
+    /// Waits until `holds`, which is asked at first and whenever there is news of this.
+    pub async fn wait(&self, of: &K, mut holds: impl FnMut() -> bool) {
         // Before it is asked for the first time: what comes in between is not missed.
         let mut news =
-            self.rooms().entry(*room).or_insert_with(|| watch::Sender::new(())).subscribe();
+            self.waiting().entry(*of).or_insert_with(|| watch::Sender::new(())).subscribe();
         while !holds() {
             if news.changed().await.is_err() {
                 return;
@@ -28,11 +32,10 @@ impl Watchers {
         }
     }
 
-    /// Wakes those who wait for rooms that have news, and forgets rooms for which nobody waits any
-    /// more.
-    pub fn wake(&self, has_news: impl Fn(&RoomId) -> bool) {
-        self.rooms().retain(|room, waiting| {
-            if has_news(room) {
+    /// Wakes those who wait for what there is news of, and forgets what nobody waits for any more.
+    pub fn wake(&self, has_news: impl Fn(&K) -> bool) {
+        self.waiting().retain(|of, waiting| {
+            if has_news(of) {
                 waiting.send_replace(());
             }
             waiting.receiver_count() > 0
@@ -45,6 +48,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use futures::FutureExt;
+    use ostrakon_broadcast::room::RoomId;
 
     use super::*;
 
@@ -77,6 +81,6 @@ mod tests {
         assert_eq!((poll(), counts()), ([false, true], [2, 2]));
         drop(waiting);
         watchers.wake(|_| false);
-        assert!(watchers.rooms().is_empty(), "nobody waits");
+        assert!(watchers.waiting().is_empty(), "nobody waits");
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn verdict_instance(epoch: EpochId) -> Instance {
 /// Computes a sealed epoch, agrees on its outcome and publishes it.
 pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
     let Some((descriptor, context)) = setting(&core, epoch) else { return };
+    doubt_by_marks(&core, &context).await;
     let computed = loop {
         if let Some(result) = mix(&core, &context).await {
             let read = match &result {
@@ -98,6 +99,37 @@ pub(crate) async fn resume(core: Arc<Core>, epoch: EpochId, conclusion: Conclusi
     conclude(core, epoch, conclusion, settled).await;
 }
 
+/// Tells devices that an epoch may be read by somebody, although it may never be published: as soon
+/// as this server may have given away what others lack for reading it, whatever they say then. A
+/// server that reads it and says nothing keeps nobody from knowing.
+fn doubt(core: &Core, epoch: EpochId) {
+    core.change(|world| {
+        if let Some(room) = world.rooms.get_mut(&epoch.room) {
+            room.may_have_opened.insert(epoch.number);
+        }
+        world.touch(&epoch.room);
+    });
+}
+
+/// The same after a restart, of an epoch for which this server had been ready. It may be unable to
+/// repeat the computation.
+async fn doubt_by_marks(core: &Core, context: &EpochContext) {
+    let EpochId { room, number } = context.epoch;
+    let marks = loop {
+        match core.store.marks_of(&room.0, number).await {
+            Ok(marks) => break marks,
+            Err(error) => {
+                tracing::error!(epoch = number, %error, "marks cannot be read; trying again")
+            }
+        }
+        core.platform.sleep(RETRY).await;
+    };
+    let session = &core.servers.session;
+    if !marks.is_empty() && core.provider.may_have_opened(session, context, &marks) {
+        doubt(core, context.epoch);
+    }
+}
+
 fn setting(core: &Core, epoch: EpochId) -> Option<(RoomDescriptor, EpochContext)> {
     let world = core.world();
     let room = world.rooms.get(&epoch.room)?;
@@ -133,8 +165,14 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
     };
     let journal = Arc::new(StoreJournal { disk: core.store.clone(), epoch: context.epoch });
     let context = context.clone();
-    let EpochId { room, number } = context.epoch;
-    let work = async move { batch.mix(context, slots, journal).await?.open().await };
+    let epoch = context.epoch;
+    let EpochId { room, number } = epoch;
+    let opening = Arc::clone(core);
+    let work = async move {
+        let mixed = batch.mix(context, slots, journal).await?;
+        doubt(&opening, epoch);
+        mixed.open().await
+    };
     let watching = Arc::clone(core);
     let finished = async move {
         let over = |world: &crate::state::World| {

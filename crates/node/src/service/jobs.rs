@@ -10,7 +10,6 @@ use ostrakon_party::PartyId;
 use super::{LONGEST_WAIT, Service};
 use crate::core::Core;
 use crate::jobs::{Deed, Port, Subject};
-use crate::state::World;
 use crate::state::announcement::Body;
 use ostrakon_protocol::{Accepted, JobView, ServiceError};
 
@@ -20,7 +19,8 @@ fn no_job() -> ServiceError {
 
 impl Service {
     /// What this server shows of a job's subject, as soon as its version is above `after`, and
-    /// after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    /// after `wait` (at most [`LONGEST_WAIT`]) anyway. Nobody waits for a subject of which there is
+    /// nothing to show.
     ///
     /// # Errors
     /// `NotFound`; `Elsewhere` from an intake process; `Unavailable`.
@@ -33,10 +33,15 @@ impl Service {
     ) -> Result<JobView, ServiceError> {
         let core = self.0.core()?;
         let job = core.world().jobs.number(job).ok_or_else(no_job)?;
-        let newer = |world: &World| world.jobs.version(job, &subject) > after;
-        core.platform.timeout(wait.min(LONGEST_WAIT), core.wait_until(newer)).await;
-        let nothing = || ServiceError::NotFound("the job has nothing to show there".into());
-        let (version, view) = core.world().jobs.view(job, &subject).ok_or_else(nothing)?;
+        let shown = || {
+            let nothing = || ServiceError::NotFound("the job has nothing to show there".into());
+            core.world().jobs.view(job, &subject).ok_or_else(nothing)
+        };
+        shown()?;
+        let newer = || core.world().jobs.version(job, &subject) > after;
+        let of = (job, subject);
+        core.platform.timeout(wait.min(LONGEST_WAIT), core.subjects.wait(&of, newer)).await;
+        let (version, view) = shown()?;
         Ok(JobView { version, view })
     }
 
@@ -54,11 +59,11 @@ impl Service {
         let core = self.0.core()?;
         let busy = |_| ServiceError::Busy("too much is being said; try again in a moment".into());
         let _turn = core.desk.saying.try_acquire().map_err(busy)?;
-        let (job, word) = {
-            let jobs = &core.world().jobs;
-            let number = jobs.number(job).ok_or_else(no_job)?;
-            (number, jobs.request(number, &subject, body).ok_or_else(no_job)??)
-        };
+        let job = core.world().jobs.number(job).ok_or_else(no_job)?;
+        let state = core.world().jobs.state(job).ok_or_else(no_job)?;
+        // Signatures are checked while nobody waits for the world.
+        let word = state.request(&subject, body)?;
+        drop(state);
         core.announce_and_wait(Body::Job { job, subject, word }).await?;
         Ok(Accepted { accepted: true })
     }

@@ -191,6 +191,7 @@ impl Server {
             effects,
             changed: watch::Sender::new(world.version),
             watchers: Watchers::default(),
+            subjects: Watchers::default(),
             stopping: self.stop.subscribe(),
             counters: Counters::new(trusts.parties()),
             trusts,

@@ -218,9 +218,11 @@ impl World {
             }
             Body::Job { job, subject, word } => {
                 let said = Said { author, number, after };
-                let changes = self.jobs.judge(&said, *job, subject, word)?;
+                let judged = self.jobs.judge(&said, *job, subject, word)?;
+                let unjudged = judged.is_none().then(|| after.to_vec());
                 let (job, subject, word) = (*job, *subject, word.clone());
-                Ok(changes.then_some(Change::Job(JobWord { job, subject, author, word })))
+                let said = JobWord { job, subject, author, word, unjudged };
+                Ok(judged.unwrap_or(true).then_some(Change::Job(said)))
             }
         }
     }
@@ -477,7 +479,7 @@ impl World {
             | Change::DecisionHeld(_)
             | Change::DecisionOpening { .. } => self.apply_to_decisions(number, change),
             Change::Job(said) => {
-                let deeds = self.take_word(said, number).unwrap_or_default();
+                let deeds = self.take_word(said, number);
                 deeds.into_iter().map(|deed| Effect::Job(said.job, deed)).collect()
             }
             Change::VoidEpoch { room, epoch, .. } => {
@@ -500,11 +502,18 @@ impl World {
         vec![Effect::Compute(EpochId { room: RoomId(*room), number: epoch })]
     }
 
-    /// Takes a word of a job, of announcement `number`; `None` if there is no such job.
-    pub fn take_word(&mut self, said: &JobWord, number: u64) -> Option<Vec<Deed>> {
+    /// Takes a word of a job, of announcement `number`. One that was delivered before this server
+    /// knew the job is judged now, if it does now.
+    pub fn take_word(&mut self, said: &JobWord, number: u64) -> Vec<Deed> {
+        let JobWord { job, subject, author, word, unjudged } = said;
+        if let Some(after) = unjudged {
+            let said = Said { author: *author, number, after };
+            if !matches!(self.jobs.judge(&said, *job, subject, word), Ok(None | Some(true))) {
+                return Vec::new();
+            }
+        }
         self.version += 1;
-        let (by, what) = ((said.author, number), (&said.subject, &said.word[..]));
-        self.jobs.apply(said.job, by, what, self.version)
+        self.jobs.apply(*job, (*author, number), (subject, word), self.version)
     }
 
     fn change_room(&mut self, room: &[u8; 16], change: impl FnOnce(&mut Room)) {

@@ -10,7 +10,6 @@ use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{ByParty, PartyId, Trust};
 
-use crate::state::epochs::KEPT_VERDICTS;
 use ostrakon_protocol::{LastEpoch, MixingPhase, Outcome};
 
 /// The owner of a slot.
@@ -194,7 +193,9 @@ pub struct Room {
     pub computing: BTreeMap<u64, Computing>,
     /// How the last one ended.
     pub last: Option<LastEpoch>,
-    /// Of the last [`KEPT_VERDICTS`] epochs, those that ended as [`Outcome::MayHaveOpened`].
+    /// Epochs whose messages may be known to somebody and are not on the board: those that this
+    /// server has begun to open, and those that ended as [`Outcome::MayHaveOpened`], however long
+    /// ago, since a device may have been away since. Not agreed on.
     pub may_have_opened: BTreeSet<u64>,
     /// Entries on the board.
     pub board_length: u64,
@@ -243,9 +244,9 @@ impl Room {
     pub(crate) fn ended(&mut self, last: LastEpoch) {
         if last.outcome == Outcome::MayHaveOpened {
             self.may_have_opened.insert(last.number);
+        } else {
+            self.may_have_opened.remove(&last.number);
         }
-        let kept = (last.number + 1).saturating_sub(KEPT_VERDICTS);
-        self.may_have_opened.retain(|number| *number >= kept);
         self.last = Some(last);
     }
 
@@ -276,5 +277,51 @@ impl Room {
     /// The epoch that collects, if it is this one.
     pub fn collecting(&self, number: u64) -> Option<&Collecting> {
         self.collecting.as_ref().filter(|epoch| epoch.number == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_broadcast::board::Entry;
+    use ostrakon_broadcast::outbox::{Observed, Outbox};
+    use ostrakon_party::SessionId;
+
+    use super::*;
+
+    fn ended(number: u64, outcome: Outcome) -> LastEpoch {
+        LastEpoch { number, outcome, detail: String::new() }
+    }
+
+    /// A device that was away since long before the message's epoch was given up is still told.
+    #[test]
+    fn an_epoch_in_doubt_is_not_forgotten() {
+        let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
+        let mut room = Room::new(RoomDescriptor::new("r"), PartyId(0), &servers);
+        let mut outbox = Outbox::default();
+        outbox.put(b"hello".to_vec()).unwrap();
+        assert!(outbox.content(3).is_some());
+        for number in 0..=12 {
+            room.may_have_opened.insert(number);
+            let given_up = if number == 3 { Outcome::MayHaveOpened } else { Outcome::Published };
+            room.ended(ended(number, given_up));
+        }
+        assert_eq!(room.may_have_opened, BTreeSet::from([3]));
+        room.may_have_opened.iter().for_each(|number| outbox.doubt(*number));
+        let epoch = EpochId { room: room.descriptor.id(), number: 12 };
+        let entry = Entry { epoch, previous: room.head, accepted: 3, messages: Vec::new() };
+        assert_eq!(outbox.observe(&entry), Observed::Held);
+        assert_eq!(outbox.held(), Some(3));
+    }
+
+    #[test]
+    fn an_epoch_that_ends_otherwise_is_in_doubt_no_longer() {
+        let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
+        let mut room = Room::new(RoomDescriptor::new("r"), PartyId(0), &servers);
+        for (number, outcome) in (0..).zip([Outcome::Published, Outcome::Cheated, Outcome::Failed])
+        {
+            room.may_have_opened.insert(number);
+            room.ended(ended(number, outcome));
+        }
+        assert_eq!(room.may_have_opened, BTreeSet::new());
     }
 }

@@ -12,7 +12,7 @@
 //! * another server's word that it is due counts as its word that there are so many;
 //! * it is due before its time when every slot was used;
 //! * if the minimum is missed all the same, because people are badly spread, it ends with too few,
-//!   and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
+//!   and participants at the fullest server move (docs/spec/participant.md, P3.6);
 //! * after twice its time it is due without its minimum when a class has no slot left
 //!   (participants came and went), so that newcomers get in.
 //!
@@ -25,7 +25,8 @@
 //!   minimum while it waits for more people;
 //! * batches are planned so that every form in use has its target; after setbacks, more and more
 //!   slowly. A room that nobody uses costs one batch, the one that its epoch waits with. First come
-//!   forms of which a room can open no epoch, with what is planned for it; then the small ones.
+//!   forms of which a room can open no epoch, with what is planned for it: in turn, since small
+//!   ones may need one all the time. Then come those that can wait, the small ones first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -174,6 +175,8 @@ struct Lack {
     waiting: i64,
     /// Batches that are ready or will be.
     supply: i64,
+    /// The newest batch of the form; 0 if none is remembered.
+    newest: u64,
 }
 
 impl Lack {
@@ -184,11 +187,13 @@ impl Lack {
 
     /// Whose turn it is; the least comes first. Preparing a batch of a large form keeps all others
     /// waiting, so it is begun when a room of that form can do nothing without it, or nobody else
-    /// lacks anything.
-    fn turn(&self, form: &Form) -> (bool, u64, Reverse<i64>) {
+    /// lacks anything. Who can do nothing has had to wait since its form's newest batch was
+    /// planned.
+    fn turn(&self, form: &Form) -> (bool, u64, u64, Reverse<i64>) {
         let can_wait = self.waiting <= self.supply;
+        let since = if can_wait { 0 } else { self.newest };
         let bytes = u64::from(form.shape.rows) * u64::from(form.shape.width);
-        (can_wait, bytes, Reverse(self.batches()))
+        (can_wait, since, bytes, Reverse(self.batches()))
     }
 }
 
@@ -211,9 +216,10 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
         lack.waiting += i64::from(room.collecting.is_none());
         lack.spares = lack.spares.max(if used { i64::from(ready) - 1 } else { 0 });
     }
-    for batch in world.batches.values().filter(|batch| batch.is_supply()) {
+    for (number, batch) in &world.batches {
         if let Some(lack) = lacking.get_mut(&batch.form) {
-            lack.supply += 1;
+            lack.supply += i64::from(batch.is_supply());
+            lack.newest = *number;
         }
     }
     let lacking = lacking.into_iter().filter(|(_, lack)| lack.batches() > 0);

@@ -9,7 +9,7 @@ use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::operator::WarningKind;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
-use ostrakon_protocol::{IssueRequest, Outcome, RoomState, Status};
+use ostrakon_protocol::{IssueRequest, MixingPhase, Outcome, RoomState, Status};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
@@ -208,6 +208,43 @@ async fn a_server_that_stops_while_an_epoch_is_computed_takes_it_up_again() {
             expected,
             "once each, at server {server}"
         );
+    }
+}
+
+/// One server has an entry, and the two others, who have read everything, say nothing of it.
+/// Whoever asks any of them is told that the messages may have been read, until they are published.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_epoch_that_was_opened_is_in_doubt_until_it_is_published() {
+    let mut deployment = Deployment::start().await;
+    let room = deployment.room(1, 2).await;
+    let silence = |deployment: &Deployment, silent: bool| {
+        for controls in &deployment.controls[1..] {
+            controls.hold_opened.store(silent, Ordering::SeqCst);
+        }
+    };
+    silence(&deployment, true);
+    deployment.speak(room, 0).await;
+    let phase = |status: &Status, phase| status.mixing.iter().any(|mix| mix.phase == phase);
+    for server in 1..3 {
+        let opens = |status: &Status| !status.may_have_opened.is_empty();
+        let status = deployment.until_status(server, room, opens).await;
+        assert!(phase(&status, MixingPhase::Mixing), "it has begun to open");
+    }
+    for restarted in [false, true] {
+        if restarted {
+            deployment.stop(0).await;
+            deployment.start_again(0).await;
+        }
+        let signs = |status: &Status| phase(status, MixingPhase::Signing);
+        let status = deployment.until_status(0, room, signs).await;
+        assert_eq!(status.may_have_opened, [0], "restarted: {restarted}");
+    }
+    silence(&deployment, false);
+    deployment.everywhere(room, 1).await;
+    for server in 0..3 {
+        let published = |status: &Status| status.board_length == 1;
+        let status = deployment.until_status(server, room, published).await;
+        assert!(status.may_have_opened.is_empty(), "it is on the board of server {server}");
     }
 }
 

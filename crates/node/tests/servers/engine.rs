@@ -26,6 +26,10 @@ use crate::toy::RaisedHands;
 pub struct Controls {
     /// Computations stand still before they open, while this is set.
     pub hold_opening: AtomicBool,
+    /// Computations stand still once they have opened, while this is set.
+    pub hold_opened: AtomicBool,
+    /// The release that is started next knows no jobs.
+    pub knows_no_job: AtomicBool,
     /// Computations that came so far as to open.
     pub mixed: AtomicUsize,
     /// The next computations are stopped: P2 is said to have cheated.
@@ -93,6 +97,9 @@ impl EngineProvider for PlainProvider {
     }
 
     fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        if self.0.knows_no_job.load(Ordering::SeqCst) {
+            return Vec::new();
+        }
         vec![Arc::new(RaisedHands)]
     }
 
@@ -267,6 +274,9 @@ impl Mixed for PlainMixed {
         async move {
             self.controls.opens(&self.party).await;
             exchange(&self.party, tag(self.instance, 3), b"open".to_vec()).await;
+            while self.controls.hold_opened.load(Ordering::SeqCst) {
+                self.party.patience().await;
+            }
             self.table.sort();
             let accepted = self.table.len() as u32;
             Ok(Opened { table: self.table.concat(), accepted, trusted: None, fault: None })

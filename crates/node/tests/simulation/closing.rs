@@ -11,7 +11,6 @@ use futures::FutureExt;
 use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::{EngineKind, RoomDescriptor, Servers, engines};
-use ostrakon_crypto::SigningKey;
 use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::Status;
@@ -83,18 +82,17 @@ impl Scene {
 
     /// Somebody comes and has something to say.
     fn join(&self, number: u8) {
-        let device = self.enter(number, false);
+        let device = self.enter(number);
         device.lock().unwrap().wishes.push(format!("{number} says something"));
     }
 
     /// Somebody comes and has nothing to say yet.
-    fn enter(&self, number: u8, late: bool) -> Arc<Mutex<Device>> {
-        let device = Device::new(SigningKey::from_seed(&[number + 1; 32]), false, None);
+    fn enter(&self, number: u8) -> Arc<Mutex<Device>> {
+        let device = Device::new([number + 1; 32], false, None);
         let device = Arc::new(Mutex::new(device));
         let participant = Participant {
             line: Line { number: number.into(), deployment: Arc::clone(&self.deployment) },
             device: Arc::clone(&device),
-            late,
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
             engine: self.engine,

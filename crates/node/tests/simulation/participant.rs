@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::client::{
-    BoardReader, choose_home, is_crowded, longest_wait, presence_digest, without,
-};
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
-use ostrakon_broadcast::hosting::{Answer, Claim, HostLog};
+use ostrakon_broadcast::client::BoardReader;
+use ostrakon_broadcast::envelope::{self, IssueName};
+use ostrakon_broadcast::hosting::{Answer as PollAnswer, Claim, HostLog};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers};
-use ostrakon_crypto::SigningKey;
+use ostrakon_broadcast::{
+    ClientEngine, Content, Entry, EpochContext, RoomDescriptor, RoomId, Servers,
+};
+use ostrakon_client::{Action, Answer, Call, Filled, Request, Scene};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{PartyId, Trust};
-use ostrakon_protocol::ServiceError;
-use ostrakon_protocol::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
+use ostrakon_protocol::{ServiceError, Status, SubmissionRequest};
 
 use crate::closing::letters::Letters;
 use crate::deployment::Deployment;
@@ -27,14 +26,9 @@ use crate::host::{SCHEDULER, spoil_actions};
 use crate::line::Line;
 use crate::malice::{spoil_entries, spoil_issued, spoil_status};
 
-/// How long the third server may keep the others' material waiting.
-const THIRD_SERVER_US: u64 = 1_500_000;
-/// How long a participant waits for a slot before it looks whether there are fewer elsewhere.
-const NO_SLOT_US: u64 = 500_000;
-const PRESENCE_EVERY_US: u64 = 10_000_000;
-
 /// What the device keeps over a reload of the page.
 pub struct Device {
+    pub seed: [u8; 32],
     pub key: SigningKey,
     pub outbox: Outbox,
     /// What its user still wants to say.
@@ -53,6 +47,8 @@ pub struct Device {
     asked: BTreeSet<u64>,
     /// What all servers took, by epoch.
     taken: BTreeMap<u64, Vec<u8>>,
+    /// What servers took of what was handed in, by epoch.
+    takers: BTreeMap<u64, BTreeMap<PartyId, SubmissionRequest>>,
     /// What it will not say again, since it may be among the erased.
     pub given_up: BTreeSet<String>,
     /// Of one that exchanges messages with somebody: it has a row of its own for every epoch.
@@ -60,9 +56,11 @@ pub struct Device {
 }
 
 impl Device {
-    pub fn new(key: SigningKey, cheats: bool, invitation: Option<SigningKey>) -> Self {
-        let (outbox, wishes, said, asked, taken, given_up, letters) = Default::default();
+    pub fn new(seed: [u8; 32], cheats: bool, invitation: Option<SigningKey>) -> Self {
+        let key = SigningKey::from_seed(&seed);
+        let (outbox, wishes, said, asked, taken, takers, given_up, letters) = Default::default();
         Self {
+            seed,
             key,
             outbox,
             wishes,
@@ -73,6 +71,7 @@ impl Device {
             invitation,
             asked,
             taken,
+            takers,
             given_up,
             letters,
         }
@@ -89,21 +88,6 @@ pub struct Participant {
     pub engine: &'static (dyn ClientEngine + Send + Sync),
     /// Whether no server turns hostile in this run.
     pub honest: bool,
-    /// Whether it hands in as late as pages do, so that what is written meanwhile comes along.
-    pub late: bool,
-}
-
-#[derive(Default)]
-struct Work {
-    epoch: u64,
-    since: u64,
-    /// How long before the sealing it hands in, in milliseconds.
-    margin: Option<u64>,
-    issues: Vec<Option<Issued>>,
-    submission: Option<Submission>,
-    /// What a cheater hands in for the same slot.
-    second: Option<Submission>,
-    accepted: Vec<bool>,
 }
 
 /// What a page knows, from its loading on.
@@ -111,14 +95,10 @@ struct Page {
     board: BoardReader,
     log: HostLog,
     statuses: Vec<Option<Status>>,
-    home: Option<PartyId>,
-    /// Since when it is there, and where it has waited in vain for a slot of the epoch.
-    since: u64,
-    shunned: BTreeSet<PartyId>,
-    present_until: u64,
-    displaced: bool,
-    failed: Option<u64>,
-    work: Option<Work>,
+    /// What is sent, and when. A cheater has two that do not know of each other.
+    machines: Vec<ostrakon_client::Participant>,
+    /// The epochs that something was decided for.
+    contexts: BTreeMap<u64, EpochContext>,
 }
 
 impl Participant {
@@ -158,18 +138,18 @@ impl Participant {
         let board = board.under(self.trust());
         let log = HostLog::new(&self.servers, &self.room);
         let statuses = self.deployment().parties().map(|_| None).collect();
-        Page {
-            board,
-            log,
-            statuses,
-            home: None,
-            since: 0,
-            shunned: BTreeSet::new(),
-            present_until: 0,
-            displaced: false,
-            failed: None,
-            work: None,
-        }
+        let cheats = self.device.lock().unwrap().cheats;
+        let machines = (0..if cheats { 2 } else { 1 }).map(|_| self.machine()).collect();
+        Page { board, log, statuses, machines, contexts: BTreeMap::new() }
+    }
+
+    fn machine(&self) -> ostrakon_client::Participant {
+        let scene = Scene::new((*self.servers).clone(), (*self.room).clone())
+            .with(self.engine, self.trust().believed());
+        let mut seed = [0; 32];
+        self.executor().draw(|random| random.fill(&mut seed));
+        let key = SigningKey::from_seed(&self.device.lock().unwrap().seed);
+        ostrakon_client::Participant::new(Arc::new(scene), key, Secret::new(seed), None)
     }
 
     async fn turn(&self, page: &mut Page) {
@@ -191,12 +171,9 @@ impl Participant {
         }
         self.answer(page);
         self.wish();
-        self.make_room(page);
-        self.go_where_there_are_fewer(page);
-        if page.displaced || page.present_until <= self.executor().now() {
-            self.be_present(page).await;
+        for which in 0..page.machines.len() {
+            self.drive(page, which).await;
         }
-        self.work(page).await;
     }
 
     /// Puts the next message into the outbox, once there is room.
@@ -264,245 +241,168 @@ impl Participant {
         }
     }
 
-    /// After an epoch with too few: every second one of those at a server that is too full looks
-    /// for another one.
-    fn make_room(&self, page: &mut Page) {
-        let Some(home) = page.home else { return };
-        let last = page.statuses[home.index()].as_ref().and_then(|status| status.last.as_ref());
-        let Some(last) =
-            last.filter(|last| last.outcome == Outcome::TooFew && page.failed < Some(last.number))
-        else {
-            return;
-        };
-        page.failed = Some(last.number);
-        page.displaced |=
-            is_crowded(&places(page), home) && self.executor().draw(|random| random.chance(50));
-    }
-
-    /// Without a slot for a while at a server that has more participants than another one.
-    fn go_where_there_are_fewer(&self, page: &mut Page) {
-        let (Some(home), Some(work)) = (page.home, &page.work) else { return };
-        let late = self.executor().now() > work.since + NO_SLOT_US;
-        let empty = work.submission.is_none() && work.issues.iter().all(Option::is_none);
-        let waited = self.executor().now().saturating_sub(page.since.max(work.since));
-        let starved = empty && u128::from(waited) >= longest_wait(self.room.seconds).as_micros();
-        page.displaced |= starved || (late && empty && is_crowded(&places(page), home));
-        if starved {
-            page.shunned.insert(home);
+    /// Tells a machine what the servers say, and does what it asks for.
+    async fn drive(&self, page: &mut Page, which: usize) {
+        let now = self.executor().now_ms();
+        for (party, status) in self.deployment().parties().zip(&page.statuses) {
+            let status = status.as_ref().map(|status| (status, now));
+            page.machines[which].heard(now, party, status);
         }
-    }
-
-    async fn be_present(&self, page: &mut Page) {
-        let draw = self.executor().draw(|random| random.next() as u32);
-        let home = page
-            .home
-            .filter(|_| !page.displaced)
-            .or_else(|| choose_home(&without(&places(page), &page.shunned), page.home, draw));
-        let Some(home) = home else { return };
-        let time = self.executor().now_ms() / 1000;
-        let presence = {
-            let device = self.device.lock().unwrap();
-            let signature = device.key.sign(&presence_digest(&self.room.id(), time, home));
-            Presence { key: device.key.verifying_key(), time, signature }
-        };
-        let room = self.room.id();
-        if self.device.lock().unwrap().cheats {
-            self.be_present_elsewhere(home, time).await;
-        }
-        let answer = self.line.ask(home, "presence", 0, |server| {
-            async move { server.presence(room, presence).await }.boxed()
-        });
-        let welcome = matches!(answer.await, Some(Ok(_)));
-        if page.home != Some(home) {
-            page.since = self.executor().now();
-        }
-        page.home = Some(home);
-        page.displaced = !welcome;
-        page.present_until =
-            self.executor().now() + if welcome { PRESENCE_EVERY_US } else { 1_000_000 };
-    }
-
-    /// A cheater is present everywhere, for a slot of each server.
-    async fn be_present_elsewhere(&self, home: PartyId, time: u64) {
-        let room = self.room.id();
-        for party in self.deployment().parties().filter(|party| *party != home) {
-            let presence = {
-                let key = &self.device.lock().unwrap().key;
-                let signature = key.sign(&presence_digest(&room, time, party));
-                Presence { key: key.verifying_key(), time, signature }
-            };
-            let answer = self.line.ask(party, "presence", 0, |server| {
-                async move { server.presence(room, presence).await }.boxed()
-            });
-            drop(answer.await);
-        }
-    }
-
-    /// Does what is to be done for the epoch that as many servers as are believed say collects.
-    async fn work(&self, page: &mut Page) {
-        let contexts =
-            || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
-        let believed = self.trust().believed();
-        let alike = |context: &&_| contexts().filter(|other| other == context).count() >= believed;
-        let Some(epoch) = contexts().filter(alike).map(|context| context.epoch.number).max() else {
-            return;
-        };
-        if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
-            let before = page.work.take();
-            page.displaced |= before.is_some_and(|work| work.submission.is_none());
-            page.shunned.clear();
-            let (since, issues) = (self.executor().now(), vec![None; self.servers.keys.len()]);
-            let accepted = vec![false; self.servers.keys.len()];
-            page.work = Some(Work { epoch, since, issues, accepted, ..Work::default() });
-        }
-        let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
-        if work.submission.is_none() {
-            self.collect_issues(work).await;
-            if self.late && self.is_too_early(work, &page.statuses) {
-                return;
-            }
-            self.make_submission(work);
-        }
-        self.deliver(work).await;
-    }
-
-    /// Whether a page would still wait with what it hands in: the moment is drawn when it has a
-    /// place, as a share of the time that is left.
-    fn is_too_early(&self, work: &mut Work, statuses: &[Option<Status>]) -> bool {
-        if work.issues.iter().flatten().count() < self.trust().believed() {
-            return true;
-        }
-        let epochs = statuses.iter().flatten().filter_map(|status| status.epoch.as_ref());
-        let mut left: Vec<u64> = epochs
-            .filter(|epoch| epoch.number == work.epoch)
-            .filter_map(|epoch| epoch.closes_in_ms)
-            .collect();
-        left.sort_unstable();
-        // The middle one of three, the later one of two.
-        let Some(left) = left.get(left.len() / 2).copied() else { return false };
-        let share = self.executor().draw(|random| random.within(20, 40));
-        let margin = *work.margin.get_or_insert((left * share / 100).clamp(1_500, 60_000));
-        left > margin
-    }
-
-    async fn collect_issues(&self, work: &mut Work) {
-        let number = work.epoch;
-        for party in self
-            .deployment()
-            .parties()
-            .filter(|party| work.issues[party.index()].is_none())
-            .collect::<Vec<_>>()
-        {
-            let name = IssueName { room: self.room.id(), number, party };
-            let request = {
-                let key = &self.device.lock().unwrap().key;
-                let exchange = Exchange::new(key, &name).public();
-                let signature = key.sign(&envelope::request_digest(&name, &exchange));
-                IssueRequest { key: key.verifying_key(), exchange, signature }
-            };
-            let answer = self.line.ask(party, "issue", number, |server| {
-                async move { server.issue(name.room, number, request).await }.boxed()
-            });
-            if let Some(Ok(issue)) = answer.await {
-                let key = &self.device.lock().unwrap().key;
-                let opened = envelope::open(&self.servers, &name, key, &issue.issue);
-                let issued = opened.expect("a server makes what it gives itself");
-                work.issues[party.index()] =
-                    Some(self.deployment().spoil(party, issued, spoil_issued));
+        while let Some(action) = page.machines[which].next_action() {
+            match action {
+                Action::Ask(request) => {
+                    let (id, answer) = (request.id, self.ask(page, request).await);
+                    page.machines[which].answered(self.executor().now_ms(), id, answer);
+                }
+                Action::Fill(context) => {
+                    let filled = self.fill(&context, which);
+                    let number = context.epoch.number;
+                    page.contexts.insert(number, context);
+                    page.machines[which].filled(self.executor().now_ms(), number, filled);
+                }
+                Action::Tell(_) => {}
             }
         }
     }
 
-    fn make_submission(&self, work: &mut Work) {
-        let patient = self.executor().now() < work.since + THIRD_SERVER_US;
-        let missing = work.issues.iter().filter(|issue| issue.is_none()).count();
-        if missing > 1 || (missing == 1 && patient) {
-            return;
-        }
+    /// Decides what goes into an epoch: of a cheater something that says so, and which it is.
+    fn fill(&self, context: &EpochContext, which: usize) -> Filled {
         let mut device = self.device.lock().unwrap();
-        let Device { key, outbox, said, cheats, letters, .. } = &mut *device;
-        if letters.as_mut().is_some_and(|letters| !letters.fill(outbox, work.epoch)) {
-            return;
+        let Device { key, outbox, cheats, letters, .. } = &mut *device;
+        let number = context.epoch.number;
+        if *cheats {
+            let name = key.verifying_key().to_hex();
+            let text = format!("cheat {} {number} {which}", name.split_at(8).0);
+            return Filled::Row(Content::Message(text.into_bytes()));
         }
-        let author = Author { engine: self.engine, servers: &self.servers, room: &self.room, key };
-        match author.submission(&work.issues, outbox) {
-            Ok(Some(submission)) => {
-                let context = agreed(&work.issues).expect("a submission was made of it").context;
-                if *cheats {
-                    work.submission = Some(other_submission(&author, work, "a"));
-                    work.second = Some(other_submission(&author, work, "b"));
-                    return;
-                }
-                self.deployment().ledger.submits(context.batch, submission.slot, &submission.body);
-                let Submission { slot, body, .. } = submission.clone();
-                said.push((
-                    self.room.id(),
-                    work.epoch,
-                    SubmissionRequest { key: key.verifying_key(), slot, body },
-                ));
-                work.submission = Some(submission);
-            }
-            Ok(None) => {}
-            Err(_) => work.issues = vec![None; self.servers.keys.len()],
+        if letters.as_mut().is_some_and(|letters| !letters.fill(outbox, number)) {
+            return Filled::Nothing;
         }
+        let content = outbox.content_among(number, context.minimum);
+        content.map_or(Filled::Nothing, Filled::Row)
     }
 
-    async fn deliver(&self, work: &mut Work) {
-        if let (Some(first), Some(second)) = (work.submission.clone(), work.second.take()) {
-            self.deliver_both(work.epoch, [first, second]).await;
-            // Perhaps it is given another slot yet.
-            (work.submission, work.issues) = (None, vec![None; self.servers.keys.len()]);
-            return;
-        }
-        let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };
-        let key = self.device.lock().unwrap().key.verifying_key();
-        let (room, epoch) = (self.room.id(), work.epoch);
-        let parties = self.deployment().parties();
-        for party in parties.filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
-            if self.deployment().forgets(party) {
-                work.accepted[party.index()] = true;
-                continue;
-            }
-            let request = SubmissionRequest { key, slot, body: body.clone() };
-            let length = body.len() as u64;
-            let answer = self.line.ask(party, "submit", length, |server| {
-                async move { server.submit(room, epoch, request).await }.boxed()
-            });
-            match answer.await {
-                Some(Ok(_)) => work.accepted[party.index()] = true,
-                Some(Err(ServiceError::Refused(reason))) => {
-                    panic!("an honest submission is refused: {reason}")
-                }
-                // The epoch is over, or it cannot be taken now.
-                _ => {}
-            }
-        }
-        if work.accepted.iter().all(|accepted| *accepted) {
-            let mut device = self.device.lock().unwrap();
-            if let Some(Content::Message(body)) = device.outbox.content(epoch) {
-                device.taken.insert(epoch, body);
-            }
-        }
-    }
-
-    /// Hands both to every server, in any order: none takes both.
-    async fn deliver_both(&self, epoch: u64, mut both: [Submission; 2]) {
-        let (room, key) = (self.room.id(), self.device.lock().unwrap().key.verifying_key());
-        for party in self.deployment().parties() {
-            if self.executor().draw(|random| random.chance(50)) {
-                both.reverse();
-            }
-            let asks = both.clone().map(|Submission { slot, body, .. }| {
-                let (request, length) =
-                    (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
-                self.line.ask(party, "submit", length, |server| {
-                    async move { server.submit(room, epoch, request).await }.boxed()
+    async fn ask(&self, page: &Page, request: Request) -> Answer {
+        let (room, party) = (self.room.id(), request.party);
+        match request.call {
+            Call::Status => {
+                let status = self.line.ask(party, "status", 0, |server| {
+                    async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+                });
+                told(status.await, |status| {
+                    let status = self.deployment().spoil(party, status, spoil_status);
+                    Answer::Status(Box::new(status))
                 })
-            });
-            let answers = futures::future::join_all(asks).await;
-            let taken = answers.iter().filter(|answer| matches!(answer, Some(Ok(_)))).count();
-            assert!(taken <= 1, "{party} takes two submissions for one slot");
+            }
+            Call::Presence(presence) => {
+                let answer = self.line.ask(party, "presence", 0, |server| {
+                    async move { server.presence(room, presence).await }.boxed()
+                });
+                told(answer.await, |_| Answer::Present)
+            }
+            Call::Issue { epoch, request } => {
+                let exchange = request.exchange;
+                let answer = self.line.ask(party, "issue", epoch, |server| {
+                    async move { server.issue(room, epoch, request).await }.boxed()
+                });
+                told(answer.await, |issue| {
+                    Answer::Issue(self.perhaps_spoilt(party, epoch, &exchange, issue.issue))
+                })
+            }
+            Call::Submit { epoch, request } => self.submit(page, party, epoch, request).await,
         }
+    }
+
+    /// What a server gives; if it lies just now, something else that it has signed as well.
+    fn perhaps_spoilt(
+        &self,
+        party: PartyId,
+        number: u64,
+        exchange: &[u8; 32],
+        bytes: Vec<u8>,
+    ) -> Vec<u8> {
+        let name = IssueName { room: self.room.id(), number, party };
+        let key = &self.device.lock().unwrap().key;
+        let opened = envelope::open(&self.servers, &name, key, &bytes);
+        let issued = opened.expect("a server makes what it gives itself");
+        let spoilt = self.deployment().spoil(party, issued.clone(), spoil_issued);
+        if spoilt == issued {
+            return bytes;
+        }
+        let server = self.deployment().key(party);
+        let owner = key.verifying_key();
+        let sign = |digest: &Digest| server.sign(digest);
+        let offer = envelope::offer(&self.servers, &name, &owner, spoilt, sign);
+        envelope::close(&self.servers, &name, &owner, exchange, &offer, [5; 32])
+    }
+
+    async fn submit(
+        &self,
+        page: &Page,
+        party: PartyId,
+        epoch: u64,
+        request: SubmissionRequest,
+    ) -> Answer {
+        let room = self.room.id();
+        let cheats = self.device.lock().unwrap().cheats;
+        if !cheats {
+            self.note(page, epoch, &request);
+        }
+        if self.deployment().forgets(party) {
+            return Answer::Taken;
+        }
+        let (length, sent) = (request.body.len() as u64, request.clone());
+        let answer = self.line.ask(party, "submit", length, |server| {
+            async move { server.submit(room, epoch, sent).await }.boxed()
+        });
+        match answer.await {
+            Some(Ok(_)) => self.taken(party, epoch, request),
+            Some(Err(ServiceError::Refused(reason))) if !cheats => {
+                panic!("an honest submission is refused: {reason}")
+            }
+            // The epoch is over, or it cannot be taken now.
+            other => told(other, |_| Answer::Taken),
+        }
+    }
+
+    /// Notes what an honest device hands in, once.
+    fn note(&self, page: &Page, epoch: u64, request: &SubmissionRequest) {
+        let mut device = self.device.lock().unwrap();
+        let said = (self.room.id(), epoch, request.clone());
+        if !device.said.contains(&said) {
+            let batch = page.contexts[&epoch].batch;
+            self.deployment().ledger.submits(batch, request.slot, &request.body);
+            device.said.push(said);
+        }
+    }
+
+    /// A server has what was handed in. What all of them have is to be published; of a cheater's
+    /// two submissions none takes both.
+    fn taken(&self, party: PartyId, epoch: u64, request: SubmissionRequest) -> Answer {
+        let mut device = self.device.lock().unwrap();
+        let takers = device.takers.entry(epoch).or_default();
+        let before = takers.insert(party, request.clone());
+        assert!(
+            before.is_none_or(|before| before == request),
+            "{party} takes two submissions for one slot"
+        );
+        let all = takers.len() == self.servers.keys.len();
+        if all
+            && !device.cheats
+            && let Some(Content::Message(body)) = device.outbox.content(epoch)
+        {
+            device.taken.insert(epoch, body);
+        }
+        Answer::Taken
+    }
+}
+
+/// What a service says, as HTTP would carry it.
+fn told<T>(answer: Option<Result<T, ServiceError>>, take: impl FnOnce(T) -> Answer) -> Answer {
+    match answer {
+        Some(Ok(answer)) => take(answer),
+        Some(Err(error)) => Answer::Refused(error.status()),
+        None => Answer::Nothing,
     }
 }
 
@@ -567,7 +467,7 @@ impl Participant {
             if state.withdrawn {
                 device.outbox.withdraw(*id);
             } else if device.asked.insert(*id) && self.executor().draw(|random| random.chance(80)) {
-                let body = Answer::Choice([option].into())
+                let body = PollAnswer::Choice([option].into())
                     .encode(*id, &state.poll)
                     .expect("there is such an option");
                 if device.outbox.answer(*id, state.poll.epoch, body).is_ok() {
@@ -576,24 +476,4 @@ impl Participant {
             }
         }
     }
-}
-
-/// What a cheater makes of the same issues as the submission before: one that says so, and says
-/// which it is.
-fn other_submission(author: &Author<'_>, work: &Work, which: &str) -> Submission {
-    let mut outbox = Outbox::default();
-    let text = format!(
-        "cheat {} {} {which}",
-        author.key.verifying_key().to_hex().split_at(8).0,
-        work.epoch
-    );
-    outbox.put(text.into_bytes()).expect("it is empty");
-    author.submission(&work.issues, &mut outbox).expect("as before").expect("as before")
-}
-
-/// How many places each server gave out, and how many wait for one there.
-fn places(page: &Page) -> Vec<Option<u32>> {
-    let count =
-        |(party, status): (usize, &Option<Status>)| status.as_ref()?.places.get(party).copied();
-    page.statuses.iter().enumerate().map(count).collect()
 }

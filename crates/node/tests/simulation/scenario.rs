@@ -258,9 +258,8 @@ impl Run {
         let engine: &'static (dyn ClientEngine + Send + Sync) =
             if self.setting.ruffle { &RuffleClient } else { &PlainClient };
         let participant = Participant {
-            late: false,
             line: Line { number, deployment: Arc::clone(&self.deployment) },
-            device: Arc::new(Mutex::new(Device::new(key, cheats, invitation))),
+            device: Arc::new(Mutex::new(Device::new(seed, cheats, invitation))),
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
             engine,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::PartyId;
 
-use super::{Complaint, Recipe, Reveal};
+use super::{Complaint, Recipe, Reveal, Subject};
 use crate::machine::{Machine, Outcome};
 use crate::message::{Header, Instance, Part, Signed, StepId};
 use crate::tape::Tape;
@@ -20,22 +20,73 @@ struct Truth {
     ends_well: bool,
 }
 
-/// The member that deviated, or nobody if the batch failed by bad luck.
-///
-/// First the dealings: the first that somebody shows under its dealer's signature and that is not
-/// what the dealer's seed prescribes. If there is none, then whoever sent the complainer something
-/// false did so on true dealings. If nothing that the complainer shows is false, it complained
-/// without a reason.
-pub(super) fn culprit<R: Recipe>(
-    instance: &Arc<Instance>,
-    recipe: &R,
-    reveals: &BTreeMap<usize, Reveal>,
-    complainer: PartyId,
-    complaint: &Complaint,
-) -> Option<PartyId> {
-    let truth = recompute(instance, recipe, reveals);
+/// How a member deviated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// It showed another seed than it had committed to.
+    Seed,
+    /// What it dealt to a member is not what its seed gives.
+    Dealt(StepId, PartyId),
+    /// What it sent the complainer is not what follows from all dealings.
+    Sent(StepId, PartyId),
+    /// It complained although nothing that it shows is false.
+    Groundless,
+}
+
+/// Who deviated in a burnt batch, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Who.
+    pub culprit: PartyId,
+    /// How.
+    pub deviation: Deviation,
+}
+
+/// All that the ledger has of a burnt batch.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// Members' commitments to their seeds, by position.
+    pub commitments: &'a [Digest],
+    /// Whose complaint burnt it.
+    pub complainer: PartyId,
+    /// The complaint.
+    pub complaint: &'a Complaint,
+    /// What members have shown, by position.
+    pub reveals: &'a BTreeMap<usize, Reveal>,
+}
+
+impl Subject {
+    /// Who deviated, as everybody finds who has these records; nobody while members have not shown
+    /// theirs, or if the batch failed by bad luck.
+    ///
+    /// A seed that was not committed to convicts by itself. Then the dealings: the first that
+    /// somebody shows under its dealer's signature and that is not what the dealer's seed
+    /// prescribes. If there is none, then whoever sent the complainer something false did so on
+    /// true dealings. If nothing that the complainer shows is false, it complained without a
+    /// reason.
+    pub fn judge<R: Recipe>(&self, recipe: &R, case: &Case<'_>) -> Option<Verdict> {
+        let members = self.committee.members();
+        let size = self.committee.size();
+        if case.commitments.len() != size || case.reveals.keys().any(|at| *at >= size) {
+            return None;
+        }
+        let false_seed = case.reveals.iter().find(|(at, reveal)| {
+            self.commitment(members[**at], &reveal.seed) != case.commitments[**at]
+        });
+        if let Some((&at, _)) = false_seed {
+            return Some(Verdict { culprit: members[at], deviation: Deviation::Seed });
+        }
+        if case.reveals.len() < size {
+            return None;
+        }
+        let instance = Arc::new(self.instance(recipe, case.commitments));
+        first_deviation(&instance, &recompute(&instance, recipe, case.reveals), case)
+    }
+}
+
+fn first_deviation(instance: &Instance, truth: &Truth, case: &Case<'_>) -> Option<Verdict> {
     let members = instance.committee.members();
-    let shown = reveals.iter().flat_map(|(&position, reveal)| {
+    let shown = case.reveals.iter().flat_map(|(&position, reveal)| {
         let to = members[position];
         reveal.deals.iter().filter(move |m| m.to == to && m.step.part == Part::Deal)
     });
@@ -43,18 +94,21 @@ pub(super) fn culprit<R: Recipe>(
         shown.filter(|m| instance.vouches(m) && truth.contradicts(m)).collect();
     false_deals.sort_by_key(|m| (m.step, m.from));
     if let Some(deal) = false_deals.first() {
-        return Some(deal.from);
+        let deviation = Deviation::Dealt(deal.step, deal.to);
+        return Some(Verdict { culprit: deal.from, deviation });
     }
+    let Case { complainer, complaint, .. } = *case;
     let relevant =
         |m: &&Header| m.to == complainer && m.step == complaint.step && m.from != complainer;
-    let sent = complaint
-        .messages
-        .iter()
-        .filter(relevant)
-        .find(|m| instance.vouches(m) && truth.contradicts(m));
-    match sent {
-        Some(message) => Some(message.from),
-        None => truth.ends_well.then_some(complainer),
+    let mut sent = complaint.messages.iter().filter(relevant);
+    match sent.find(|m| instance.vouches(m) && truth.contradicts(m)) {
+        Some(m) => {
+            Some(Verdict { culprit: m.from, deviation: Deviation::Sent(m.step, complainer) })
+        }
+        None => {
+            let verdict = Verdict { culprit: complainer, deviation: Deviation::Groundless };
+            truth.ends_well.then_some(verdict)
+        }
     }
 }
 

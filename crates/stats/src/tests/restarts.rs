@@ -264,6 +264,12 @@ fn a_member_of_three_that_is_killed_at_any_step_goes_on() {
 }
 
 #[test]
+fn a_member_of_five_that_is_killed_at_any_step_goes_on() {
+    let deaths = sweep(&Course::new(5), if nightly() { 1 } else { 67 });
+    assert!(deaths > 15, "{deaths} deaths");
+}
+
+#[test]
 fn a_member_that_is_killed_at_any_step_of_lists_goes_on() {
     let deaths = sweep(&Course::of_lists(2), if nightly() { 1 } else { 29 });
     assert!(deaths > 5, "{deaths} deaths");

@@ -184,7 +184,9 @@ CREATE TABLE job_words (
     subject      BYTEA NOT NULL,
     author       BIGINT NOT NULL,
     announcement BIGINT NOT NULL,
-    word         BYTEA NOT NULL
+    word         BYTEA NOT NULL,
+    -- Of a word that was not judged yet: how many announcements of each server its author had heard of.
+    unjudged     BYTEA
 );
 
 CREATE UNLOGGED TABLE views (

@@ -226,7 +226,9 @@ CREATE TABLE job_words (
     subject      BLOB NOT NULL,
     author       INTEGER NOT NULL,
     announcement INTEGER NOT NULL,
-    word         BLOB NOT NULL
+    word         BLOB NOT NULL,
+    -- Of a word that was not judged yet: how many announcements of each server its author had heard of.
+    unjudged     BLOB
 ) STRICT;
 
 -- What an engine process and the intake processes beside it tell each other. Only PostgreSQL serves several processes;

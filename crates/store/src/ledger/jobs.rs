@@ -17,6 +17,8 @@ pub struct JobWord {
     pub author: PartyId,
     /// What it said.
     pub word: Vec<u8>,
+    /// If it was not judged yet, of how many announcements of each server its author had heard.
+    pub unjudged: Option<Vec<u64>>,
 }
 
 /// A word on record.
@@ -30,7 +32,14 @@ pub struct JobWordRow {
     pub said: JobWord,
 }
 
-type Columns = (i64, i64, Vec<u8>, i64, i64, Vec<u8>);
+type Columns = (i64, i64, Vec<u8>, i64, i64, Vec<u8>, Option<Vec<u8>>);
+
+fn counts(bytes: &[u8]) -> Result<Vec<u64>, Error> {
+    let (counts, []) = bytes.as_chunks::<8>() else {
+        return Err(Error::Corrupt("job_words.unjudged"));
+    };
+    Ok(counts.iter().map(|count| u64::from_le_bytes(*count)).collect())
+}
 
 impl Store {
     /// At most `count` words of jobs, after the one with this id, in the order in which they were
@@ -40,16 +49,17 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn job_words(&self, after: u64, count: u32) -> Result<Vec<JobWordRow>, Error> {
-        let query = "SELECT id, job, subject, author, announcement, word FROM job_words \
+        let query = "SELECT id, job, subject, author, announcement, word, unjudged FROM job_words \
                      WHERE id > $1 ORDER BY id LIMIT $2";
         let query = sqlx::query_as(query).bind(to_sql(after)?).bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(id, job, subject, author, announcement, word): Columns| {
+        let read = |(id, job, subject, author, announcement, word, unjudged): Columns| {
             let said = JobWord {
                 job: from_sql(job, "job_words.job")?,
                 subject: array(&subject, "job_words.subject")?,
                 author: PartyId(from_sql(author, "job_words.author")?),
                 word,
+                unjudged: unjudged.as_deref().map(counts).transpose()?,
             };
             let announcement = from_sql(announcement, "job_words.announcement")?;
             Ok(JobWordRow { id: from_sql(id, "job_words.id")?, announcement, said })
@@ -64,9 +74,12 @@ pub(crate) async fn add(
     said: &JobWord,
     announcement: u64,
 ) -> Result<(), Error> {
-    let insert = "INSERT INTO job_words (job, subject, author, announcement, word) VALUES ($1, $2, $3, $4, $5)";
+    let insert = "INSERT INTO job_words (job, subject, author, announcement, word, unjudged) \
+                  VALUES ($1, $2, $3, $4, $5, $6)";
     let query = sqlx::query(insert).bind(i64::from(said.job)).bind(said.subject.as_slice());
     let query = query.bind(i64::from(said.author.0)).bind(to_sql(announcement)?);
-    query.bind(said.word.as_slice()).execute(connection).await?;
+    let bytes = |counts: &Vec<u64>| counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+    let unjudged: Option<Vec<u8>> = said.unjudged.as_ref().map(bytes);
+    query.bind(said.word.as_slice()).bind(unjudged).execute(connection).await?;
     Ok(())
 }

@@ -126,6 +126,22 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
+    /// How each epoch ended that has no entry on its board, by room and number; an epoch may be of
+    /// any age.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn unpublished(&self) -> Result<Vec<(RoomKey, Vec<u8>)>, Error> {
+        let query = "SELECT room, outcome FROM epochs AS e WHERE outcome IS NOT NULL \
+                     AND NOT EXISTS (SELECT 1 FROM entries WHERE room = e.room AND epoch = e.number) \
+                     ORDER BY room, number";
+        let rows: Vec<(Vec<u8>, Vec<u8>)> =
+            sqlx::query_as(query).fetch_all(&self.pools.readers).await?;
+        let read =
+            |(room, outcome): (Vec<u8>, Vec<u8>)| Ok((array(&room, "epochs.room")?, outcome));
+        rows.into_iter().map(read).collect()
+    }
+
     /// The assigned slots of an epoch, by slot.
     ///
     /// # Errors

@@ -48,6 +48,7 @@ async fn an_epoch_is_published_once(place: Place) {
     assert_eq!(store.board_head(&ROOM).await.unwrap(), (1, Some(digest)));
     assert!(store.entries(&ROOM, 1, 10).await.unwrap().is_empty());
     store.finish_epoch(&ROOM, 0, 8).await.unwrap();
+    assert_eq!(store.unpublished().await.unwrap(), []);
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty());
 }
 

@@ -101,6 +101,8 @@ async fn old_findings_go(place: Place) {
         let open = Change::OpenEpoch { room: ROOM, epoch: epoch + 1, batch, minimum: 2, at: 0 };
         deliver(&store, P0, number + 2, open).await.unwrap();
     }
+    let ended = vec![(ROOM, b"nothing".to_vec()); 3];
+    assert_eq!(store.unpublished().await.unwrap(), ended, "how they ended is known for ever");
     let epochs = store.epochs(10).await.unwrap();
     let kept: Vec<_> = epochs.iter().filter(|e| e.conclusion.is_some()).map(|e| e.number).collect();
     assert_eq!(kept, [2]);

@@ -36,7 +36,8 @@ async fn a_generation_begins_once_and_whole(place: Place) {
         .await
         .unwrap();
     store.put_batch(6, b"more".to_vec()).await.unwrap();
-    let said = JobWord { job: 1, subject: [6; 16], author: P1, word: b"word".to_vec() };
+    let word = b"word".to_vec();
+    let said = JobWord { job: 1, subject: [6; 16], author: P1, word, unjudged: None };
     deliver(&store, P1, 0, Change::Job(said)).await.unwrap();
     assert_eq!(store.job_words(0, 8).await.unwrap().len(), 1);
     let first = Generation { number: 0, digest: None, closed: false };

@@ -113,7 +113,13 @@ async fn hosts_actions_form_a_chain_without_gaps(place: Place) {
 /// By number and author P0's word would come before the one of P1 that it answers.
 async fn words_of_jobs_are_read_in_the_order_in_which_they_were_delivered(place: Place) {
     let store = place.open().await;
-    let word = |author, word: u8| JobWord { job: 3, subject: [5; 16], author, word: vec![word] };
+    let word = |author, word: u8| JobWord {
+        job: 3,
+        subject: [5; 16],
+        author,
+        word: vec![word],
+        unjudged: (word == 3).then(|| vec![1, u64::MAX, 0]),
+    };
     for (author, number, said) in [(P1, 0, 1), (P0, 0, 2), (P1, 1, 3)] {
         deliver(&store, author, number, Change::Job(word(author, said))).await.unwrap();
     }

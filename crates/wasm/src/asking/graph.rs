@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use ostrakon_computation::{
-    Cancellation, Committee, ComputationId, Contributors, Draft, Entry, Input, Order, SignedDraft,
+    Cancellation, Committee, ComputationId, Contributors, Draft, Input, Order, SignedDraft,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_graph::asked::{self, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
+use ostrakon_graph::asked::{self, Keep, Naming, Noise, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::edges::{Names, Reading};
 use serde::{Deserialize, Serialize};
 
-use super::inner::{Published, Shown as Result, View, is_receipt_of, random, sentence};
+use super::inner::{Published, Shown as Result, View, heard, is_receipt_of, random, sentence};
 
 /// A graph that a committee was asked about, and a file that is being read.
 pub struct AskedGraph {
@@ -22,12 +22,6 @@ pub struct AskedGraph {
     /// None until a file of names was given, if they stand in one.
     names: Option<Names>,
     reading: Reading,
-}
-
-#[derive(Serialize)]
-struct Announcement {
-    entry: Entry,
-    bytes: usize,
 }
 
 /// What somebody wants to ask.
@@ -91,7 +85,7 @@ impl Asking {
         };
         let program = match &self.program {
             Wanted::Distances { from, hops } => {
-                Program::Distances { from: all(from)?, hops: *hops }
+                Program::Distances { from: all(from)?, hops: *hops, processors: None }
             }
             Wanted::Reach { from, hops } => Program::Reach { from: all(from)?, hops: *hops },
             Wanted::Shortest { from, within, longest } => {
@@ -117,6 +111,7 @@ impl Asking {
             shown: self.shown,
             noise: self.noise,
             reader: self.for_me.then(|| ReaderKey(asked::reader(creator).public())),
+            keep: None,
         })
     }
 }
@@ -172,6 +167,12 @@ struct Read<'a> {
     from: Vec<String>,
     /// Whether only who asked can read the result.
     for_reader: bool,
+    /// For what contributions are kept; none if for nothing.
+    keep: Option<Keep>,
+    /// Whether it is about what was contributed to an earlier question.
+    earlier: bool,
+    /// How many processors scatter and gather have, if that is how it is computed.
+    processors: Option<u32>,
 }
 
 /// How far a file is read.
@@ -260,6 +261,9 @@ impl AskedGraph {
             bytes: asked::Contribution::bytes(&self.terms),
             from,
             for_reader: self.terms.reader.is_some(),
+            keep: self.terms.keep,
+            earlier: self.draft.earlier().is_some(),
+            processors: program.processors(),
         };
         serde_json::to_string(&read).map_err(sentence)
     }
@@ -335,6 +339,10 @@ impl AskedGraph {
         serde_json::to_string(&cancellation).unwrap_or_default()
     }
 
+    pub fn heard(&self, statements: &[String]) -> Result<String> {
+        heard(&self.committee, &self.draft, statements)
+    }
+
     /// `creator` is the key of who asked, where it is kept.
     pub fn verify(&self, archive: &str, top: usize, creator: Option<&[u8; 32]>) -> Result<String> {
         let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
@@ -379,13 +387,6 @@ impl AskedGraph {
         all.truncate(top);
         all
     }
-}
-
-/// What is said of an input before its pieces are sent.
-pub fn announcement(input: &[u8]) -> Result<String> {
-    let input = Input::decode(input).ok_or("this is too short to be an input")?;
-    let announced = Announcement { entry: input.entry, bytes: input.body.len() };
-    serde_json::to_string(&announced).map_err(sentence)
 }
 
 /// The job of the draft in a member's view.
@@ -444,10 +445,11 @@ mod tests {
             edges: 4,
             undirected: false,
             weighted: false,
-            program: Program::Distances { from: vec![1], hops: 2 },
+            program: Program::Distances { from: vec![1], hops: 2, processors: None },
             shown: Shown::Vertices,
             noise: None,
             reader: None,
+            keep: Some(Keep { questions: 2, days: 7 }),
         };
         let draft = Draft {
             committee: committee.digest(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ostrakon_computation::{
-    Archive, Cancellation, Committee, ComputationId, Contributors, Draft, Input, Order, Said,
-    SignedDraft, Spent, Statement,
+    Announced, Archive, Cancellation, Committee, ComputationId, Contributors, Draft, Heard, Input,
+    Order, Said, SignedDraft, Spent, Statement,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::asked::{self, Asked, JOB, parameters};
@@ -224,6 +224,11 @@ impl AskedCommittee {
         word.ok().and_then(|word| serde_json::to_string(&word).ok()).unwrap_or_default()
     }
 
+    pub fn heard(&self, statements: &[String]) -> Shown<String> {
+        let (draft, _) = self.question.as_ref().ok_or("the question has not been read")?;
+        heard(&self.committee, draft, statements)
+    }
+
     pub fn verify(&self, archive: &str) -> Shown<String> {
         let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
         let computation = self.asked()?.computation;
@@ -256,6 +261,29 @@ pub fn is_receipt_of(
         Some(same && statement.verifies(&committee.members.get(member)?.key))
     };
     serde_json::from_str(answer).ok().and_then(is).unwrap_or(false)
+}
+
+/// What members have signed of the end of a computation; what does not read is not said.
+pub fn heard(committee: &Committee, draft: &Draft, statements: &[String]) -> Shown<String> {
+    let read = |answer: &String| serde_json::from_str(answer).unwrap_or_default();
+    let shown: Vec<Vec<Statement>> = statements.iter().map(read).collect();
+    serde_json::to_string(&Heard::of(committee, draft, &shown)).map_err(sentence)
+}
+
+/// What is told each member of an input before its pieces are sent.
+pub fn announcements(
+    committee: &str,
+    computation: &str,
+    input: &[u8],
+    contributor: &SigningKey,
+) -> Shown<Vec<String>> {
+    let committee: Committee = serde_json::from_str(committee).map_err(sentence)?;
+    let computation = Digest::from_hex(computation).ok_or("this names no computation")?;
+    let input = Input::decode(input).ok_or("this is too short to be an input")?;
+    let announce =
+        |to: &VerifyingKey| Announced::sign(&ComputationId(computation), &input, to, contributor);
+    let members = committee.members.iter().map(|member| announce(&member.key));
+    members.map(|announced| serde_json::to_string(&announced).map_err(sentence)).collect()
 }
 
 #[cfg(test)]
@@ -313,6 +341,20 @@ mod tests {
         let word: Cancellation = serde_json::from_str(&one.cancellation(&key(9))).unwrap();
         assert_eq!(word, Cancellation::sign(computation, &key(9)));
         assert!(one.verify("{}").is_err());
+        // What one member shows of the end counts as far as it is signed.
+        let stopped = |by| format!("[{}]", sign(Said::stopped("no"), by));
+        let heard = |first: String| {
+            let shown = one.heard(&[first, String::new(), "[]".into()]).unwrap();
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap()
+        };
+        assert_eq!(heard(stopped(1))["stopped"], serde_json::json!([[0, "no"]]));
+        assert_eq!(heard(stopped(2))["stopped"], serde_json::json!([]), "another member's");
+        let told = announcements(&committee(), id, &report, &key(5)).unwrap();
+        for (told, member) in told.iter().zip(1..) {
+            let told: Announced = serde_json::from_str(told).unwrap();
+            let verifies = |to: u8| told.verifies(&computation, &key(to).verifying_key());
+            assert!(verifies(member) && !verifies(member % 3 + 1));
+        }
     }
 
     /// Asks, and reads what is asked.

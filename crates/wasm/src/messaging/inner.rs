@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use ostrakon_broadcast::client::{BoardReader, Link};
-use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::submission::Submission;
 use ostrakon_broadcast::{RoomDescriptor, RowFormat, Servers, SignedEntry, engines};
-use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_crypto::Secret;
 use ostrakon_messaging::{
     Client, ContactLink, ContactState, ContactView, Event, Message, Refused, state,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::inner::{Issues, descriptor, json, servers};
+use crate::inner::{descriptor, json, servers};
 use crate::randomness::generator;
 
 /// What is shown to the user.
@@ -271,9 +269,9 @@ impl Messenger {
         json(&self.kept.client.on_over(round))
     }
 
-    pub fn submission(&mut self, issues: &Issues, key: &SigningKey) -> Shown<Option<Submission>> {
-        let context = issues.epoch().ok_or("no two servers describe the round alike yet")?;
-        let (number, minimum) = (context.epoch.number, context.minimum);
+    /// The row of a round with this minimum; the same one if it is asked again. `None` if nothing
+    /// more is sent in that round.
+    pub fn row(&mut self, number: u64, minimum: u32) -> Shown<Option<Vec<u8>>> {
         self.eased = self.agreed.is_some_and(|agreed| minimum < agreed).then_some(minimum);
         if self.eased.is_some() {
             return Err(format!("eased|the minimum was lowered to {minimum}"));
@@ -286,11 +284,7 @@ impl Messenger {
                 Err(error) => return Err(error.to_string()),
             }
         }
-        let Some((_, row)) = &self.row else { return Ok(None) };
-        let mut outbox = Outbox::default();
-        outbox.agree(minimum);
-        outbox.put(row.clone()).map_err(|error| error.to_string())?;
-        issues.submission(engines::client(self.room.engine), &mut outbox, key)
+        Ok(self.row.as_ref().map(|(_, row)| row.clone()))
     }
 
     pub fn eased(&self) -> Option<u32> {

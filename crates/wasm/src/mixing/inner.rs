@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_asynchromix::board::Outcome;
+use ostrakon_asynchromix::evidence::Deed;
 use ostrakon_asynchromix::participant::{Kept, News};
+use ostrakon_asynchromix::visitor::End;
 use ostrakon_asynchromix::{Description, Room, Visitor};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{PartyId, wire};
@@ -57,6 +59,12 @@ struct NewsJson {
 }
 
 #[derive(Serialize)]
+struct Convicted {
+    server: PartyId,
+    deed: Deed,
+}
+
+#[derive(Serialize)]
 struct Here {
     entries: u64,
     epoch: Option<u64>,
@@ -66,7 +74,8 @@ struct Here {
     waited: u32,
     mixing: u32,
     ready: u32,
-    prepares: bool,
+    ended: Option<End>,
+    convicted: Vec<Convicted>,
     silent: Vec<PartyId>,
     admitted: bool,
     message: Option<String>,
@@ -167,7 +176,12 @@ pub fn here(visitor: &Visitor) -> String {
         waited: collecting.age / TICKS,
         mixing: here.mixing,
         ready: here.ready,
-        prepares: here.prepares,
+        ended: here.ended,
+        convicted: here
+            .convicted
+            .into_iter()
+            .map(|(server, deed)| Convicted { server, deed })
+            .collect(),
         silent: here.silent,
         admitted: visitor.is_admitted(),
         message: message.map(|text| String::from_utf8_lossy(text).into_owned()),

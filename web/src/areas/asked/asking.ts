@@ -22,6 +22,7 @@ import { Committee, find, signed, type Found } from './committee';
 export {
   creatorOf,
   keepCreator,
+  keepFirstReport,
   keepReport,
   keptReport,
   pause,
@@ -61,8 +62,11 @@ const placeShape = record({ candidate: count, count: integer });
 
 const groupShape = record({ size: count, answer: optional(opaque) });
 
-/** Thousandths of ε that all answers so far tell of anybody who reported, and the limit. */
-const spentShape = record({ most: count, budget: optional(count) });
+/**
+ * Thousandths of ε that all answers so far tell of anybody who reported, `null` if one of them was
+ * exact; and the limit.
+ */
+const spentShape = record({ most: optional(count), budget: optional(count) });
 
 const provenShape = record({
   reports: count,

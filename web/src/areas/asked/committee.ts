@@ -5,7 +5,7 @@ import { t } from '../../messages/ask';
 import type { Filled } from '../../lib/servers/address';
 import { HttpServer, Problem } from '../../lib/servers/api';
 import { secureRandom, type Clock } from '../../lib/page/clock';
-import { DeviceKey, announcementOf } from '../../lib/page/cryptography';
+import { DeviceKey, announcementsOf } from '../../lib/page/cryptography';
 import { isPassing, patiently } from '../../lib/servers/patience';
 import {
   Malformed,
@@ -18,6 +18,7 @@ import {
   record,
   text,
   type Of,
+  type Shape,
 } from '../../lib/servers/shape';
 import { Told } from '../../lib/servers/told';
 
@@ -27,18 +28,40 @@ const viewShape = record({
   inputs: count,
   phase: record({
     is: oneOf('collecting', 'sealing', 'computing', 'done', 'too-few', 'cancelled', 'stopped'),
-    why: optional(text),
-    missing: optional(count),
-    /** Who had begun to open what was cancelled. */
-    opened: optional(list(count)),
   }),
   progress: optional(record({ stage: text, done: count, of: count, sent: count })),
-  members: list(
-    record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
-  ),
 });
 
 export type View = Of<typeof viewShape>;
+
+/** A member and its reason. */
+const reasonShape: Shape<[number, string]> = (value) => {
+  const [member, why] = list(opaque)(value);
+  return [count(member), text(why)];
+};
+
+/** What members have signed of an end without a result: whose, by their numbers. */
+const heardShape = record({ cancelled: flag, opened: list(count), stopped: list(reasonShape) });
+
+type Heard = Of<typeof heardShape>;
+
+/** How far a computation is. What one member says is shown, and ends nothing. */
+export interface Standing {
+  /**
+   * What a member shows that takes answers, if one does; else what the farthest shows. `null` while
+   * none answers, or all that do have given up by their own word alone.
+   */
+  view: View | null;
+  /** Whether a member says that the result is there. */
+  ended: boolean;
+  /**
+   * Who had begun to open what its creator has taken back, by their own signed word; `null` if it
+   * was not taken back.
+   */
+  cancelled: string[] | null;
+  /** Who was the first to sign that there will be no result, and why. */
+  stopped: [string, string] | null;
+}
 
 /** One member over HTTP. */
 export class Member extends HttpServer {
@@ -76,6 +99,10 @@ export class Member extends HttpServer {
 
   cancel(id: string, order: string): Promise<string> {
     return this.send(`computations/${id}/cancellation`, order);
+  }
+
+  statements(id: string): Promise<string> {
+    return this.ask(this.at(`computations/${id}/statements`));
   }
 
   archive(id: string): Promise<string> {
@@ -130,10 +157,10 @@ interface Sending {
 async function inPieces(
   member: Member,
   id: string,
-  input: Uint8Array,
+  [input, announcement]: [Uint8Array, string],
   { clock, signal, sent }: Sending,
 ): Promise<string> {
-  const [announcement, body] = [announcementOf(input), input.subarray(HEAD)];
+  const body = input.subarray(HEAD);
   const announce = async () =>
     uploadedShape(
       JSON.parse(await patiently(() => member.announce(id, announcement), clock, signal)),
@@ -162,19 +189,37 @@ interface Checked {
   isReceipt(input: Uint8Array, member: number, answer: string): boolean;
   order(creator: DeviceKey): string;
   cancellation(creator: DeviceKey): string;
+  heard(statements: string[]): string;
 }
+
+/** What is handed in: the same bytes to all members. */
+export interface Made {
+  input: Uint8Array;
+  /** What each member is told first of a long input. */
+  announced: string[];
+}
+
+const NOTHING: Heard = { cancelled: false, opened: [], stopped: [] };
+/** Looks between two questions for what members have signed, at most. */
+const MOST_SKIPPED = 32;
+
+const hasGivenUp = ({ phase }: View) => phase.is === 'cancelled' || phase.is === 'stopped';
 
 /** The members together. */
 export abstract class Committee {
   readonly names: string[];
   private readonly members: Member[];
+  private readonly raw: string;
+  /** What was heard last, at which claims, and how many looks it is still good for. */
+  private known = { claims: '', heard: NOTHING, skips: 0, left: 0 };
 
   protected constructor(
-    { names, members }: Found,
+    { names, members, raw }: Found,
     private readonly checked: Checked,
   ) {
     this.names = names;
     this.members = members;
+    this.raw = raw;
   }
 
   /** Reads a computation from whichever member shows the one that the link names. */
@@ -182,8 +227,47 @@ export abstract class Committee {
     return firstShown(this.members, id, read);
   }
 
+  /** How far it is. */
+  async standing(id: string): Promise<Standing> {
+    const views = await this.views(id);
+    const { cancelled, opened, stopped } = views.some(hasGivenUp)
+      ? await this.heard(id, views)
+      : NOTHING;
+    const name = (member: number) => this.names[member] ?? '';
+    // The others say that somebody has stopped.
+    const first = stopped.find(([, why]) => !why.endsWith(' has stopped')) ?? stopped[0];
+    return {
+      view:
+        views.find(({ phase }) => phase.is === 'collecting') ??
+        views.find((view) => !hasGivenUp(view)) ??
+        null,
+      ended: views.some(({ phase }) => phase.is === 'done' || phase.is === 'too-few'),
+      cancelled: cancelled ? opened.map(name) : null,
+      stopped: first ? [name(first[0]), first[1]] : null,
+    };
+  }
+
+  /**
+   * What members have signed of the end, while one says that there is no result. That may be much
+   * to send, so who says the same for long is asked ever more seldom.
+   */
+  private async heard(id: string, views: View[]): Promise<Heard> {
+    const claims = views.map(({ phase }) => phase.is).join();
+    const again = claims === this.known.claims;
+    if (again && this.known.left > 0) {
+      this.known.left--;
+      return this.known.heard;
+    }
+    const answers = await Promise.allSettled(this.members.map((member) => member.statements(id)));
+    const statements = answers.map((of) => (of.status === 'fulfilled' ? of.value : ''));
+    const heard = heardShape(JSON.parse(this.checked.heard(statements)));
+    const skips = again ? Math.min(MOST_SKIPPED, 2 * this.known.skips + 1) : 0;
+    this.known = { claims, heard, skips, left: skips };
+    return heard;
+  }
+
   /** How far it is, as the members that answer say, the farthest first. */
-  async views(id: string): Promise<View[]> {
+  private async views(id: string): Promise<View[]> {
     const answers = await Promise.allSettled(
       this.members.map(async (member) => viewShape(JSON.parse(await member.view(id)))),
     );
@@ -197,13 +281,18 @@ export abstract class Committee {
     return this.checked.admits(key);
   }
 
+  /** What a contributor tells each member before a long input is handed in; nothing of a short. */
+  announcements(id: string, input: Uint8Array, contributor: DeviceKey): string[] {
+    return input.length <= PIECE_BYTES ? [] : announcementsOf(this.raw, id, input, contributor);
+  }
+
   /**
    * Hands an input in at all members; throws unless all have given their receipts. `taken` hears
    * how much of it each member has, from 0 to 1.
    */
   async handIn(
     id: string,
-    input: Uint8Array,
+    { input, announced }: Made,
     clock: Clock,
     signal: AbortSignal,
     taken: (member: number, part: number) => void = () => undefined,
@@ -212,7 +301,11 @@ export abstract class Committee {
       const answer =
         input.length <= PIECE_BYTES
           ? await patiently(() => member.handIn(id, input), clock, signal)
-          : await inPieces(member, id, input, { clock, signal, sent: (p) => taken(number, p) });
+          : await inPieces(member, id, [input, announced[number] ?? ''], {
+              clock,
+              signal,
+              sent: (part) => taken(number, part),
+            });
       if (!this.checked.isReceipt(input, number, answer))
         throw new Told(t.noReceipt(this.names[number] ?? ''));
       taken(number, 1);
@@ -330,6 +423,21 @@ export function keptReport(storage: Storage, id: string, person: string): KeptRe
 
 export function keepReport(storage: Storage, id: string, person: string, kept: KeptReport): void {
   storage.setItem(`${REPORT}${id}/${person}`, JSON.stringify(kept));
+}
+
+/**
+ * Keeps a report unless there is one, and returns the one that stands there: two tabs that answer
+ * at the same time hand in the same, since of a key that signs two neither counts.
+ */
+export function keepFirstReport(
+  storage: Storage,
+  id: string,
+  person: string,
+  made: KeptReport,
+): KeptReport {
+  const found = keptReport(storage, id, person);
+  if (!found) keepReport(storage, id, person, made);
+  return found ?? made;
 }
 
 /** Milliseconds between two looks, so that pages that were opened together do not ask in step. */

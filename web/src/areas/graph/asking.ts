@@ -34,6 +34,9 @@ const questionShape = record({
   bytes: count,
   from: list(text),
   for_reader: flag,
+  keep: optional(record({ questions: count, days: count })),
+  earlier: flag,
+  processors: optional(count),
 });
 
 const toldShape = record({ edges: count, wrong: count });

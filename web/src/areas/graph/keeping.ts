@@ -7,6 +7,8 @@ const STORE = 'contributions';
 /** A contribution that was made here. Once all servers have it the bytes are not kept. */
 export interface Kept {
   bytes: Uint8Array | null;
+  /** What each server is told first of a long one. */
+  announced: string[];
 }
 
 function opened(): Promise<IDBDatabase> {

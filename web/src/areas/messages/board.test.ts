@@ -14,13 +14,14 @@ function report(wishes: Partial<Status>, reachable = true): Report {
     mixing: [],
     last: null,
     may_have_opened: [],
+    raw: '',
     present: [],
     places: [],
     board_length: 0,
     actions: 0,
     ...wishes,
   };
-  return { reachable, status, sealsAt: null };
+  return { reachable, status, came: 0, sealsAt: null };
 }
 
 const ended = (number: number, outcome: string) => ({ last: { number, outcome, detail: '' } });

@@ -1,13 +1,17 @@
 // One room for messages as this device takes part in it: a row in every round, every board read,
 // and what its user says meanwhile.
 
-import { secureRandom, systemClock } from '../../lib/page/clock';
+import { systemClock } from '../../lib/page/clock';
 import { roomPath } from '../../lib/page/addresses';
-import { DeviceKey, Issues, Messenger, loadCryptography } from '../../lib/page/cryptography';
+import {
+  DeviceKey,
+  Messenger,
+  beginTakingPart,
+  loadCryptography,
+} from '../../lib/page/cryptography';
 import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/servers/deployment';
 import { Kept } from '../../lib/rooms/known/kept';
-import { StorageFull } from '../../lib/rooms/part/outbox';
-import { Participant, type Device, type Part } from '../../lib/rooms/part/participant';
+import { Participant, type Part } from '../../lib/rooms/part/participant';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { Statuses, type Report } from '../../lib/rooms/seen/statuses';
 import { unlist, visit } from '../../lib/rooms/known/visited';
@@ -183,13 +187,17 @@ export class Chat {
       },
     });
     const participant = new Participant({
-      room: this.pin.room,
       servers,
       statuses,
-      device: this.device(deployment, messenger),
       clock: systemClock,
-      random: secureRandom,
-      seconds: deployment.seconds,
+      // Its key is fresh whenever the page is opened: nothing connects two visits but the network.
+      begin: () => beginTakingPart(deployment, DeviceKey.generate()),
+      fill: async (machine, epoch, minimum) => {
+        machine.fillRow(messenger, BigInt(epoch), minimum);
+        this.eased = messenger.eased() ?? null;
+        // The round is used up on the disk before a byte of its row exists outside this device.
+        return this.note();
+      },
       moved: (part) => (this.part = part),
     });
     // It stays as long as the page is open, whether anybody looks or not: who is there only to talk
@@ -199,40 +207,6 @@ export class Chat {
       board.follow(signal),
       deployment.closed ? undefined : participant.run(signal),
     ]);
-  }
-
-  /**
-   * The cryptography of this device. Its key is fresh whenever the page is opened: nothing connects
-   * two visits but the network.
-   */
-  private device(deployment: Deployment, messenger: Messenger): Device {
-    const key = DeviceKey.generate();
-    const { room } = this.pin;
-    const takeIfGenuine = (issues: Issues, party: number, bytes: Uint8Array) => {
-      try {
-        issues.take(key, party, bytes);
-      } catch {
-        // The others decide whether they suffice.
-      }
-    };
-    return {
-      publicKey: key.publicKey(),
-      signPresence: (time, party) => key.signPresence(room, BigInt(time), party),
-      signIssueRequest: (epoch, party) => key.signIssueRequest(room, BigInt(epoch), party),
-      submission: async (epoch, given) => {
-        const issues = new Issues(deployment.servers, deployment.descriptor, BigInt(epoch));
-        given.forEach((bytes, party) => bytes && takeIfGenuine(issues, party, bytes));
-        try {
-          const submission = messenger.submit(issues, key);
-          // The round is used up on the disk before a byte of its row exists outside this device.
-          if (!(await this.note())) throw new StorageFull('');
-          return submission ? { slot: submission.slot, body: submission.body } : null;
-        } finally {
-          this.eased = messenger.eased() ?? null;
-          issues.free();
-        }
-      },
-    };
   }
 
   private heard(messenger: Messenger, events: Event[]): void {

@@ -38,7 +38,13 @@ const hereShape = record({
   waited: count,
   mixing: count,
   ready: count,
-  prepares: flag,
+  ended: optional(oneOf('convicted', 'away', 'spoilt')),
+  convicted: list(
+    record({
+      server: count,
+      deed: oneOf('other_seed', 'false_numbers', 'false_result', 'false_complaint'),
+    }),
+  ),
   silent: list(count),
   admitted: flag,
   message: optional(text),

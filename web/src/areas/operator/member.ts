@@ -27,9 +27,6 @@ const memberShape = record({
 export type Member = Of<typeof memberShape>;
 export type Computation = Of<typeof computationShape>;
 
-/** Whether this page comes from a committee's member, and not from a server of rooms. */
-export const isMember = (): boolean => location.search === '?committee';
-
 export class MemberApi {
   constructor(private readonly token: string) {}
 

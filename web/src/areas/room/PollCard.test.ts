@@ -82,6 +82,7 @@ test('what became of an answer is said, and why it was not counted', () => {
     'did not hand it in before the epoch was sealed',
   );
   expect(shown({ phase: 'lost', state: 'missed' })).toContain('nor anybody’s');
+  expect(shown({ phase: 'lost', state: 'doubted' })).toContain('somebody may have read it');
   expect(shown({ phase: 'counted' })).toContain('You did not answer.');
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   acquaintances,
   chosenDate,
+  equals,
   isDatePoll,
   isMeasured,
   orderOf,
@@ -57,6 +58,8 @@ test('the date that suits most people is chosen, the earliest of equals, and non
   const counts = (yes: number): Meaning => ({ counts: [3 - yes, yes] });
   expect(chosen(poll, outcome(counts(2), counts(1)))).toBe(late);
   expect(chosen(poll, outcome(counts(2), counts(2)))).toBe(early);
+  // Of equals none suits best, and that is not said of the earliest.
+  expect([counts(2), counts(1)].map((other) => equals(outcome(counts(2), other)))).toEqual([2, 1]);
   expect(chosen(poll, outcome(counts(0), counts(0)))).toBe(null);
   expect(chosen(poll, outcome({ passed: true }, { passed: false }))).toBe(late);
 });

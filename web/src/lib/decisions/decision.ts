@@ -232,6 +232,13 @@ export const isMeasured = ({ ballots }: Pick<View, 'ballots'>): boolean =>
 export const suitable = ({ meanings }: Outcome): number =>
   meanings.filter((meaning) => merit(meaning) !== null).length;
 
+/** How many dates suit equally many people as the one that is chosen. */
+export function equals({ meanings }: Outcome): number {
+  const merits = meanings.map(merit).filter((good) => good !== null);
+  const best = Math.max(...merits);
+  return merits.filter((good) => good === best).length;
+}
+
 /** How good a date came out: more is better; `null` if it did not pass. */
 function merit(meaning: Meaning | undefined): number | null {
   if (typeof meaning !== 'object') return null;

@@ -50,7 +50,8 @@ export interface Tally {
 export interface Ballot {
   poll: number;
   epoch: number;
-  state: 'waiting' | 'sent' | 'counted' | 'missed';
+  /** `doubted`: nothing came of its epoch, and it may have been read. */
+  state: 'waiting' | 'sent' | 'counted' | 'missed' | 'doubted';
 }
 
 /** A link for one person. */

@@ -1,7 +1,7 @@
 // The WASM module, loaded once.
 
 import { t } from '../../messages/common';
-import init from '../../wasm/ostrakon_wasm';
+import init, { Participant, type DeviceKey as Key } from '../../wasm/ostrakon_wasm';
 import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
 import { Told } from '../servers/told';
 
@@ -21,6 +21,19 @@ export async function loadCryptography(): Promise<void> {
   }
 }
 
+/**
+ * A machine that takes part in a room under a key, present at first `before` if that server
+ * answers. What it draws must not be guessable.
+ */
+export function beginTakingPart(
+  { servers, descriptor }: { servers: string; descriptor: string },
+  key: Key,
+  before?: number,
+): Participant {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new Participant(servers, descriptor, key, seed, before);
+}
+
 export {
   AskedCommittee,
   AskedGraph,
@@ -30,24 +43,22 @@ export {
   Deployment,
   DeviceKey,
   HostLog,
-  Issues,
   JoinLink,
   Messenger,
   MixRoom,
   MixVisitor,
   NewDecisionKey,
   Outbox,
+  Participant,
   addToReceipt,
-  announcementOf,
+  announcementsOf,
   askGraph,
   believed,
-  chooseHome,
   claim,
   createDecision,
   decisionArchive,
   decisionId,
   draftBytes,
-  isCrowded,
   jobOf,
   keyExpiry,
   messageLimit,
@@ -61,7 +72,6 @@ export {
   signMail,
   signStockRequest,
   stockOfKeys,
-  submit,
   tableRows,
   tidyCode,
   verifyDecisionArchive,

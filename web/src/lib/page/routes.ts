@@ -16,6 +16,12 @@ export interface Route {
   bare?: true;
 }
 
+/**
+ * Whether this page comes from a committee's member, and not from a server of rooms and decisions:
+ * members answer for `/` with this word.
+ */
+export const isMember = (): boolean => location.search === '?committee';
+
 const DECISION = '(?<decision>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const GATHERING = '(?<gathering>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
@@ -30,11 +36,8 @@ const CALLEE = '(?<callee>[A-Za-z0-9_-]{64})';
 export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: /^(#\/?)?$/,
-    // Members of a committee answer for `/` with this word; rooms are elsewhere.
     load: () =>
-      location.search === '?committee'
-        ? import('../../areas/ask/Page.svelte')
-        : import('../../areas/start/Page.svelte'),
+      isMember() ? import('../../areas/ask/Page.svelte') : import('../../areas/start/Page.svelte'),
   },
   {
     pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`),

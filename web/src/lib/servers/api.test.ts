@@ -57,13 +57,14 @@ test('a refusal keeps its status and what was said; silence is said in the reade
   ).toBeInstanceOf(Told);
 });
 
-test('signs of presence that nobody answers leave time for another server before this device is forgotten', async () => {
+test('a participant’s request has the time that it is given, and silence is an answer', async () => {
   const limits = vi.spyOn(AbortSignal, 'timeout');
+  const server = new HttpServer('https://a.example');
+  const request = { path: 'rooms/00/presence', body: '{}', patience: 5_000 };
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
-  const presence = { key: 'key', time: 1, signature: 'signature' };
-  await new HttpServer('https://a.example').presence('00', presence).catch(() => undefined);
-  const patience = limits.mock.calls[0]?.[0] ?? Infinity;
+  expect(await server.carry(request)).toEqual({ status: 0, body: '' });
+  expect(limits.mock.calls[0]?.[0]).toBe(5_000);
   limits.mockRestore();
-  // One ten seconds after the last that was answered, and another one five seconds later.
-  expect(10_000 + patience + 5_000 + patience).toBeLessThan(30_000);
+  answers(409, [new TextEncoder().encode('over')]);
+  expect(await server.carry({ ...request, body: null })).toEqual({ status: 409, body: 'over' });
 });

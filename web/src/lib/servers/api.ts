@@ -47,8 +47,6 @@ const statusShape = record({
   actions: optional(count),
 });
 
-const issueShape = record({ issue: text });
-const presenceShape = record({ home: flag });
 const acceptedShape = record({ accepted: flag });
 const boardShape = record({ entries: list(opaque) });
 const actionsShape = record({ actions: list(opaque) });
@@ -59,15 +57,14 @@ const codeShape = record({ room: text, servers: text });
  */
 export type ServerList = Of<typeof serversShape> & { raw: string };
 export type RoomInfo = Of<typeof roomShape>;
-export type Status = Of<typeof statusShape>;
+/** How a room stands; `raw` is the answer as it was received. */
+export type Status = Of<typeof statusShape> & { raw: string };
 
 /** The servers' document promises all that is read here. */
 export type Promised = [
   PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
   PartOf<Answer<'RoomInfo'>, RoomInfo>,
-  PartOf<Answer<'Status'>, Status>,
-  PartOf<Answer<'Issue'>, Of<typeof issueShape>>,
-  PartOf<Answer<'PresenceAnswer'>, Of<typeof presenceShape>>,
+  PartOf<Answer<'Status'>, Of<typeof statusShape>>,
   PartOf<Answer<'Accepted'>, Of<typeof acceptedShape>>,
   PartOf<Answer<'BoardPage'>, Of<typeof boardShape>>,
   PartOf<Answer<'ActionsPage'>, Of<typeof actionsShape>>,
@@ -89,23 +86,30 @@ export function readServers(raw: string): ServerList {
   return { ...serversShape(JSON.parse(raw)), raw };
 }
 
+/** A participant's request, made by the WASM module. */
+export interface Request {
+  /** Path and query below `/api/v1/`. */
+  path: string;
+  /** JSON to be posted; `null` if there is none. */
+  body: string | null;
+  /** Milliseconds that the server may take. */
+  patience: number;
+}
+
+/** What came back: the HTTP status, and the body. */
+export interface Reply {
+  status: number;
+  body: string;
+}
+
 /** What the page asks of a server. */
 export interface Server {
   servers(): Promise<ServerList>;
   room(id: string): Promise<RoomInfo>;
   /** The room's status: at once, or as soon as it is newer than version `after`. */
   status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
-  presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
-  /**
-   * What the server gives to the owner of a slot, closed; `request` is the owner's signed request,
-   * a query.
-   */
-  issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
-  submit(
-    id: string,
-    epoch: number,
-    submission: { key: string; slot: number; body: Uint8Array },
-  ): Promise<void>;
+  /** Sends a participant's request; the status is 0 if no answer came in time. */
+  carry(request: Request): Promise<Reply>;
   board(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
   /** What the room's hosts did, from action number `from` on. */
   actions(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
@@ -123,8 +127,6 @@ const WAIT = 20;
  */
 const PATIENCE = 15_000;
 const SOON = 10_000;
-/** The same for a sign of presence: whoever cannot give it to one server goes to another. */
-const GREETING = 5_000;
 /**
  * Bytes of an answer that are read at most: of most answers, and of a page of a board, which may
  * hold one large epoch.
@@ -150,33 +152,18 @@ export class HttpServer implements Server {
       { id },
       after === null ? '' : `after=${after}&wait=${WAIT}`,
     );
-    return statusShape(
-      JSON.parse(await this.ask(path, { signal }, after === null ? SOON : PATIENCE + WAIT * 1000)),
-    );
+    const patience = after === null ? SOON : PATIENCE + WAIT * 1000;
+    const raw = await this.ask(path, { signal }, patience);
+    return { ...statusShape(JSON.parse(raw)), raw };
   }
 
-  async presence(
-    id: string,
-    presence: { key: string; time: number; signature: string },
-  ): Promise<void> {
-    const path = at('rooms/{id}/presence', { id });
-    presenceShape(JSON.parse(await this.post(path, presence, GREETING)));
-  }
-
-  async issue(id: string, epoch: number, request: string): Promise<Uint8Array> {
-    const path = at('rooms/{id}/epochs/{number}/issue', { id, number: epoch }, request);
-    const { issue } = issueShape(JSON.parse(await this.ask(path)));
-    return fromBase64(issue);
-  }
-
-  async submit(
-    id: string,
-    epoch: number,
-    submission: { key: string; slot: number; body: Uint8Array },
-  ): Promise<void> {
-    const body = toBase64(submission.body);
-    const path = at('rooms/{id}/epochs/{number}/submission', { id, number: epoch });
-    acceptedShape(JSON.parse(await this.post(path, { ...submission, body })));
+  async carry({ path, body, patience }: Request): Promise<Reply> {
+    const init: RequestInit = body === null ? {} : posted(body);
+    try {
+      return await this.exchange(`/api/v1/${path}`, init, patience, MOST);
+    } catch {
+      return { status: 0, body: '' };
+    }
   }
 
   async board(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
@@ -197,13 +184,8 @@ export class HttpServer implements Server {
     return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
   }
 
-  private post(path: Filled, body: unknown, patience = PATIENCE): Promise<string> {
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    };
-    return this.ask(path, init, patience);
+  private post(path: Filled, body: unknown): Promise<string> {
+    return this.ask(path, posted(JSON.stringify(body)));
   }
 
   protected async ask(
@@ -212,26 +194,35 @@ export class HttpServer implements Server {
     patience = PATIENCE,
     most = MOST,
   ): Promise<string> {
+    const { status, body } = await this.exchange(path, init, patience, most);
+    if (status < 200 || status >= 300) throw new Problem(status, detailOf(body));
+    return body;
+  }
+
+  private async exchange(
+    path: string,
+    init: RequestInit,
+    patience: number,
+    most: number,
+  ): Promise<Reply> {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
-    const [response, answer] = await whole(`${this.origin}${path}`, options, most);
-    if (!response.ok) throw new Problem(response.status, detailOf(answer));
-    return answer;
+    return whole(`${this.origin}${path}`, options, most);
   }
+}
+
+function posted(body: string): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body };
 }
 
 /**
  * An answer with all of its text. Browsers word a failure each in their own way, and in English.
  */
-async function whole(
-  address: string,
-  options: RequestInit,
-  most: number,
-): Promise<[Response, string]> {
+async function whole(address: string, options: RequestInit, most: number): Promise<Reply> {
   try {
     const response = await fetch(address, options);
-    return [response, await textOf(response, most)];
+    return { status: response.status, body: await textOf(response, most) };
   } catch (error) {
     throw error instanceof Malformed ? error : new Told(t.refusal.away);
   }

@@ -113,7 +113,7 @@ export const de: Ask = {
     comesOut: (what) => `Was herauskommt: ${spoken(what)}. Sonst nichts.`,
     statistic: {
       median: 'der Median (bei gerader Zahl von Antworten die untere der beiden mittleren)',
-      quantile: (thousandths) => `der Wert, unter dem ${number(thousandths / 10)} % liegen`,
+      quantile: (thousandths) => `der Wert, unter dem etwa ${number(thousandths / 10)} % liegen`,
       sum: 'Summe und Mittelwert',
       histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
       top: (places) => `die ${places} am häufigsten gewählten, und wie viele es waren`,
@@ -173,7 +173,7 @@ export const de: Ask = {
   result: {
     title: 'Ergebnis',
     median: 'Median',
-    quantile: (thousandths) => `${number(thousandths / 10)} % liegen darunter`,
+    quantile: (thousandths) => `Etwa ${number(thousandths / 10)} % liegen darunter`,
     sum: 'Summe',
     mean: 'Mittelwert',
     deviation: 'Standardabweichung',
@@ -192,6 +192,8 @@ export const de: Ask = {
       `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
     spent: (epsilon) =>
       `Alle Ergebnisse bisher, dieses eingeschlossen, verraten über jede Person höchstens so viel, wie das Maß ε = ${number(epsilon)} sagt: je kleiner, desto weniger.`,
+    unbounded:
+      'Was alle Ergebnisse bisher über jede Person verraten, hat keine Grenze: Ein genaues oder eines über Listen von Dingen ist dabei.',
     budget: (epsilon) =>
       `Die Server lassen ${number(epsilon)} zu und weisen ab, was mehr verriete.`,
     histogram: 'Wie viele was geantwortet haben',

@@ -21,7 +21,7 @@ export const de: Chat = {
   },
 
   welcome: {
-    title: 'Einander schreiben, ohne eine Spur zu hinterlassen',
+    title: 'Einander schreiben, und niemand erfährt, mit wem',
     lead: (room: string) =>
       `„${room}“ ist ein Raum für Nachrichten zwischen zwei Menschen. Die Server, die sie weitergeben, erfahren nicht, wer wem schreibt.`,
     added:
@@ -41,8 +41,8 @@ export const de: Chat = {
     closed:
       'Dieser Raum ist geschlossen. Gesendet wird nichts mehr; was gesagt wurde, bleibt auf diesem Gerät.',
     full: 'Der Speicher dieses Browsers ist voll. Nichts wird gesendet, bevor dieses Gerät aufschreiben kann, was es tut. Lösche Daten von Seiten, die du nicht brauchst; hier geht es dann von selbst weiter.',
-    eased: (minimum: number) =>
-      `Die Zahl der Menschen, unter denen du verborgen bist, wurde auf ${minimum} gesenkt. Gesendet wird nichts, bis du zustimmst.`,
+    eased: (enough: number) =>
+      `Die Zahl der Leute, die eine Runde braucht, wurde auf ${enough} gesenkt. Gesendet wird nichts, bis du zustimmst.`,
     agree: 'Zustimmen',
     alarm: (server: string, reason: string) => `${server} hat etwas Gefälschtes gezeigt: ${reason}`,
   },

@@ -66,7 +66,8 @@ export const de: Create = {
       `Veröffentlicht wird ab ${people(enough)}. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben; deshalb ist die Zahl der Leute größer als diese.`,
     noCrowd:
       'Eins ist keine Menge: Von zweien weiß jede Person, was die andere gesagt hat, und ein Server kann jemanden mit Leuten allein lassen, die er erfunden hat. Nimm zwei oder mehr, außer zum Üben.',
-    range: (least: number, most: number) => `${least} bis ${most}`,
+    range: (least: number, most: number) =>
+      `${least.toLocaleString('de')} bis ${most.toLocaleString('de')}`,
     engine: {
       title: 'Wie die Server mischen (für Kundige)',
       ruffle: [

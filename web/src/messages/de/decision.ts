@@ -214,7 +214,10 @@ export const de: Decision = {
     counts: 'Wie oft jede Antwort gegeben wurde',
     answer: 'Antwort',
     votes: 'Stimmen',
-    chosen: (at: string) => `${at} passt am besten`,
+    chosen: (equals: number, at: string) =>
+      equals === 1
+        ? `${at} passt am besten`
+        : `${equals} Termine passen gleich gut; der früheste ist ${at}`,
     earliest: (dates: number, at: string) =>
       dates === 1 ? `Ein Termin passt: ${at}` : `${dates} Termine passen; der früheste ist ${at}`,
     none: 'Kein Termin passt',

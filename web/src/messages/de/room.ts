@@ -60,7 +60,8 @@ export const de: Room = {
   },
 
   eased: {
-    title: (enough: number) => `Die Zahl der Leute wurde gesenkt: ab ${enough}`,
+    title: (enough: number) =>
+      `Es genügen jetzt weniger: Nachrichten erscheinen ab ${enough} Leuten`,
     text: (before: number, minimum: number) =>
       `Als du beigetreten bist, erschienen Nachrichten ab ${several(before, 'Person', 'Personen')}. Bis du zustimmst, sagt dieses Gerät hier nichts: Es gibt leere Scherben ab, wie wenn du schweigst.${minimum === 1 ? ' Zu zweit weiß jede Person, was die andere gesagt hat.' : ''}`,
     agree: (enough: number) => `Zustimmen: ab ${enough} sprechen`,
@@ -199,6 +200,8 @@ export const de: Room = {
     lost: 'Deine Antwort wurde nicht gezählt, und auch keine andere: Die Epoche endete ohne Ergebnis, und nichts daraus war zu sehen. Wird noch einmal gefragt, antwortet dieses Gerät ebenso, wenn du es nicht änderst.',
     missed:
       'Deine Antwort wurde nicht gezählt: Dieses Gerät hat sie nicht abgegeben, bevor die Epoche versiegelt war.',
+    doubted:
+      'Deine Antwort wurde nicht gezählt, und auch keine andere: Die Epoche wurde aufgegeben, nachdem das Öffnen begonnen haben kann; jemand kann deine Antwort also gelesen haben. Wird noch einmal gefragt, antwortet dieses Gerät nicht von selbst.',
     erased:
       'Deine Antwort ist nicht unter denen, die sich lesen lassen. Nachrichten dieser Epoche sind gelöscht; sie kann darunter sein.',
     late: 'Zum Antworten ist es zu spät: Dieses Gerät hat seine Scherbe für jene Epoche schon abgegeben.',

@@ -109,7 +109,7 @@ export const en = {
     comesOut: (what: string[]) => `What comes out: ${spoken(what)}. Nothing else.`,
     statistic: {
       median: 'the median (of an even number of answers the lower one in the middle)',
-      quantile: (thousandths: number) => `the value below which ${thousandths / 10} % lie`,
+      quantile: (thousandths: number) => `the value below which about ${thousandths / 10} % lie`,
       sum: 'the sum and the mean',
       histogram: (bins: number) => `how many are in each of ${bins} ranges`,
       top: (places: number) => `the ${places} that most chose, and how many did`,
@@ -145,7 +145,7 @@ export const en = {
     wrong: (largest: number) => `Write a whole number from 0 to ${number(largest)}.`,
     count: (n: number, minimum: number) =>
       n < minimum
-        ? `${several(n, 'answer', 'answers')}; ${number(minimum - n)} more are needed before anything is computed`
+        ? `${several(n, 'answer', 'answers')}; ${minimum - n === 1 ? '1 more is' : `${number(minimum - n)} more are`} needed before anything is computed`
         : several(n, 'answer', 'answers'),
     close: 'Close, and compute the result',
     closeHint: 'Nobody can answer after that.',
@@ -168,7 +168,7 @@ export const en = {
   result: {
     title: 'Result',
     median: 'Median',
-    quantile: (thousandths: number) => `${thousandths / 10} % lie below`,
+    quantile: (thousandths: number) => `About ${thousandths / 10} % lie below`,
     sum: 'Sum',
     mean: 'Mean',
     deviation: 'Standard deviation',
@@ -187,6 +187,8 @@ export const en = {
       `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
     spent: (epsilon: number) =>
       `All results so far, this one included, tell of each person at most as much as the measure ε = ${number(epsilon)} says: the smaller, the less.`,
+    unbounded:
+      'There is no bound on what all results so far tell of each person: an exact one, or one about lists of things, is among them.',
     budget: (epsilon: number) =>
       `The servers let it be ${number(epsilon)}, and refuse whatever would tell more.`,
     histogram: 'How many answered what',

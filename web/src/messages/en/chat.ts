@@ -20,7 +20,7 @@ export const en = {
   },
 
   welcome: {
-    title: 'Write to each other without leaving a trace',
+    title: 'Write to each other, and nobody learns with whom',
     lead: (room: string) =>
       `“${room}” is a room for messages between two people. The servers that pass them on do not learn who writes to whom.`,
     added:
@@ -39,8 +39,8 @@ export const en = {
       `A round takes ${duration(seconds)}. What you write goes out in one of the next five, and is confirmed five rounds later.`,
     closed: 'This room is closed. Nothing more is sent; what was said stays on this device.',
     full: 'The storage of this browser is full. Nothing is sent before this device can write down what it does. Clear the data of sites that you do not need; this page then goes on by itself.',
-    eased: (minimum: number) =>
-      `The host has lowered the number of people among whom you hide, to ${minimum}. Nothing is sent until you agree.`,
+    eased: (enough: number) =>
+      `The host has lowered the number of people that a round needs, to ${enough}. Nothing is sent until you agree.`,
     agree: 'Agree',
     alarm: (server: string, reason: string) => `${server} showed something forged: ${reason}`,
   },

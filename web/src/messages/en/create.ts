@@ -64,7 +64,8 @@ export const en = {
       `Published from ${people(enough)} on. Participants of any one server are not counted, since that server may have invented them; so the number of people is larger than this one.`,
     noCrowd:
       'One is no crowd: of two people each knows what the other has said, and one server can leave somebody alone with people that it has invented. Take two or more, unless it is for practice.',
-    range: (least: number, most: number) => `${least} to ${most}`,
+    range: (least: number, most: number) =>
+      `${least.toLocaleString('en')} to ${most.toLocaleString('en')}`,
     engine: {
       title: 'How the servers shuffle (for experts)',
       ruffle: [

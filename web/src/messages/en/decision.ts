@@ -207,7 +207,10 @@ export const en = {
     counts: 'How often each answer was given',
     answer: 'Answer',
     votes: 'Votes',
-    chosen: (at: string) => `${at} suits best`,
+    chosen: (equals: number, at: string) =>
+      equals === 1
+        ? `${at} suits best`
+        : `${equals} dates suit equally well; the earliest is ${at}`,
     earliest: (dates: number, at: string) =>
       dates === 1 ? `One date suits: ${at}` : `${dates} dates suit; the earliest is ${at}`,
     none: 'No date suits',

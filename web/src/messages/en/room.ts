@@ -2,7 +2,7 @@
 
 import { clock, duration, several, spoken } from './words';
 
-const people = (n: number) => several(n, 'takes part', 'take part');
+const people = (n: number) => several(n, 'person takes part', 'people take part');
 
 export const en = {
   connecting: 'Comparing the servers’ keys with your link…',
@@ -60,7 +60,8 @@ export const en = {
   },
 
   eased: {
-    title: (enough: number) => `The host has lowered the number of people: from ${enough} on`,
+    title: (enough: number) =>
+      `The host has lowered how many are enough: messages appear from ${enough} people on`,
     text: (before: number, minimum: number) =>
       `When you joined, messages appeared from ${several(before, 'person', 'people')} on. Until you agree, this device says nothing here: it hands in empty shards, as it does when you are silent.${minimum === 1 ? ' Among two, each knows what the other has said.' : ''}`,
     agree: (enough: number) => `Agree: speak from ${enough} on`,
@@ -197,6 +198,8 @@ export const en = {
     lost: 'Your answer was not counted, nor anybody’s: the epoch ended without a result, and nothing of it was seen. If the host asks again, this device answers the same unless you change it.',
     missed:
       'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
+    doubted:
+      'Your answer was not counted, nor anybody’s: the epoch was given up after its opening may have begun, so somebody may have read it. If the host asks again, this device does not answer by itself.',
     erased:
       'Your answer is not among those that can be read. Messages of this epoch are erased, and it may be one of them.',
     late: 'It is too late to answer: this device has handed in its shard for that epoch.',

@@ -6,8 +6,9 @@ use super::Participant;
 
 impl Participant {
     /// Ends a participation that can bring nothing more: in a room that is `closed`, once the
-    /// message's epoch is `over`, or when the message may have been read and is not said again.
-    pub(super) fn go_on(&mut self, closed: bool, over: Option<u64>) -> Result<()> {
+    /// message's epoch is over, or when the message may have been read and is not said again.
+    pub(super) fn go_on(&mut self, closed: bool) -> Result<()> {
+        let over = self.over;
         let closed = closed && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch));
         if let Some(epoch) = self.outbox.undecided().filter(|_| closed) {
             self.outbox.ended_without_board(epoch);

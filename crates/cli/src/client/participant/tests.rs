@@ -1,94 +1,194 @@
-//! A participant against servers that the test plays, in virtual time where nothing is sent.
+//! The driver against the scripts that every front end is played (`client/tests/traces`), and what
+//! becomes of a message whose room asks for fewer people than before.
 
-use axum::Router;
-use axum::http::StatusCode;
-use axum::routing::post;
+use std::path::Path;
+use std::sync::Mutex;
+
 use ostrakon_broadcast::RoomDescriptor;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::Servers;
+use ostrakon_client::Scene;
 use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
+use ostrakon_protocol::{ServersInfo, Status};
+use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::*;
+use crate::client::room::servers_of;
 use crate::client::{Connection, http_client};
 
-fn participant(origins: &[String]) -> Participant {
+/// See `crates/client/tests/participant/trace.rs`.
+#[derive(Deserialize)]
+struct Trace {
+    servers: ServersInfo,
+    descriptor: RoomDescriptor,
+    key: [u8; 32],
+    seed: [u8; 32],
+    before: Option<u8>,
+    message: String,
+    start: Millis,
+    lasts: Millis,
+    statuses: Vec<Said>,
+    rules: Vec<Rule>,
+    requests: Vec<Sent>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    at: Millis,
+    party: u8,
+    status: Option<Status>,
+}
+
+#[derive(Clone, Deserialize)]
+struct Rule {
+    from: Millis,
+    party: u8,
+    path: String,
+    delay: Millis,
+    status: u16,
+    body: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Sent {
+    at: Millis,
+    party: u8,
+    path: String,
+    body: Option<String>,
+}
+
+/// Servers that answer by a script, in tokio's virtual time.
+struct Scripted {
+    began: Instant,
+    start: Millis,
+    rules: Vec<Rule>,
+    sent: Mutex<Vec<Sent>>,
+}
+
+impl Scripted {
+    fn elapsed(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+}
+
+impl Transport for Scripted {
+    fn now(&self) -> Millis {
+        self.start + self.elapsed()
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        let (at, party) = (self.elapsed(), party.0);
+        let Http { path, body } = request;
+        let fits =
+            |rule: &&Rule| rule.from <= at && rule.party == party && path.contains(&rule.path);
+        let rule = self.rules.iter().rfind(fits).filter(|rule| rule.status != 0).cloned();
+        self.sent.lock().unwrap().push(Sent { at, party, path, body });
+        Box::pin(async move {
+            let Some(rule) = rule else {
+                tokio::time::sleep(patience).await;
+                return (0, Vec::new());
+            };
+            tokio::time::sleep(Duration::from_millis(rule.delay)).await;
+            (rule.status, rule.body.into_bytes())
+        })
+    }
+}
+
+async fn play(trace: &Trace) -> Vec<Sent> {
+    let scripted = Arc::new(Scripted {
+        began: Instant::now(),
+        start: trace.start,
+        rules: trace.rules.clone(),
+        sent: Mutex::default(),
+    });
+    let servers = servers_of(&trace.servers).unwrap();
+    let scene = Arc::new(Scene::new(servers, trace.descriptor.clone()));
+    let (key, seed) = (SigningKey::from_seed(&trace.key), Secret::new(trace.seed));
+    let before = trace.before.map(PartyId);
+    let machine = ostrakon_client::Participant::new(scene.clone(), key, seed, before);
+    let mut driver = Driver::new(machine, *scene.id(), scripted.clone());
+    let mut outbox = Outbox::default();
+    outbox.agree(trace.descriptor.minimum);
+    outbox.put(trace.message.as_bytes().to_vec()).unwrap();
+    let mut statuses = trace.statuses.iter().peekable();
+    while scripted.elapsed() < trace.lasts {
+        while let Some(said) = statuses.next_if(|said| said.at <= scripted.elapsed()) {
+            let status = said.status.as_ref().map(|status| (status, scripted.now()));
+            driver.heard(PartyId(said.party), status);
+        }
+        while let Some(action) = driver.next_action() {
+            if let Action::Fill(context) = action {
+                let epoch = context.epoch.number;
+                let content = outbox.content_among(epoch, context.minimum);
+                driver.filled(epoch, content.map_or(Filled::Nothing, Filled::Row));
+            }
+        }
+        let word = statuses.peek().map_or(trace.lasts, |said| said.at);
+        let word = Duration::from_millis(word.saturating_sub(scripted.elapsed()));
+        tokio::select! {
+            () = driver.turn() => {}
+            () = tokio::time::sleep(word) => {}
+        }
+    }
+    let sent = std::mem::take(&mut *scripted.sent.lock().unwrap());
+    sent.into_iter().filter(|sent| sent.at < trace.lasts).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_command_line_sends_what_the_scripts_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
+    for name in ["plain", "troubles", "again"] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        let trace: Trace = serde_json::from_str(&text).unwrap();
+        assert!(!trace.requests.is_empty());
+        assert_eq!(play(&trace).await, trace.requests, "{name}");
+    }
+}
+
+/// Of a room whose servers do not answer; it has agreed to a minimum of 3.
+fn among_three() -> Participant {
     let keys = (0..3).map(|party| SigningKey::from_seed(&[party + 1; 32]).verifying_key());
     let servers = Servers { session: SessionId(Digest([9; 32])), keys: keys.collect() };
     let descriptor = RoomDescriptor { payload: 32, capacity: 9, ..RoomDescriptor::new("r") };
-    let link = Link {
-        origin: origins[0].clone(),
-        room: descriptor.id(),
-        servers: servers.digest(),
-        invitation: None,
-    };
+    let origin = "http://127.0.0.1:1".to_owned();
+    let (room, digest) = (descriptor.id(), servers.digest());
+    let link = Link { origin: origin.clone(), room, servers: digest, invitation: None };
     let http = http_client().unwrap();
-    let connections = origins.iter().map(|origin| Connection::new(http.clone(), origin)).collect();
+    let connections = (0..3).map(|_| Connection::new(http.clone(), &origin)).collect();
     let room = Room::new(link, servers, descriptor, connections, false);
-    Participant::new(Arc::new(room), Some(b"a".to_vec()), Some(PartyId(0))).unwrap()
-}
-
-/// A server that gives every submission the same answer.
-async fn server(answer: StatusCode) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let path = "/api/v1/rooms/{room}/epochs/{number}/submission";
-    let router =
-        Router::new().route(path, post(move || async move { (answer, r#"{"accepted":true}"#) }));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    origin
-}
-
-#[tokio::test]
-async fn a_submission_counts_as_handed_in_once_two_servers_have_it() {
-    let (has, refuses) = (StatusCode::ACCEPTED, StatusCode::UNPROCESSABLE_ENTITY);
-    for (answers, submitted) in
-        [([has, refuses, refuses], 0), ([refuses, has, has], 1), ([has; 3], 1)]
-    {
-        let origins = futures::future::join_all(answers.map(server)).await;
-        let mut participant = participant(&origins);
-        participant.work.submission =
-            Some(Submission { slot: 3, body: vec![1; 40], message: true });
-        let mut events = Vec::new();
-        participant.deliver(&mut |event| events.push(event)).await;
-        let expected = Event::Submitted { epoch: 0, message: true };
-        assert_eq!(events, vec![expected; submitted], "{answers:?}");
-    }
-}
-
-/// At home at the first server, which has given no slot in epoch 4 yet.
-fn waiting() -> Participant {
-    let nowhere = [(); 3].map(|()| "http://127.0.0.1:1".to_owned());
-    let mut participant = participant(&nowhere);
-    (participant.present, participant.greeted) = (true, Instant::now());
-    participant.turn_to(Some(4), &mut |_| ());
+    let mut participant = Participant::new(Arc::new(room), Some(b"a".to_vec()), None).unwrap();
+    participant.outbox.agree(3);
     participant
 }
 
-#[tokio::test(start_paused = true)]
-async fn who_was_stopped_for_a_minute_stays_at_its_home_as_a_newcomer() {
-    let mut stopped = waiting();
-    tokio::time::advance(Duration::from_secs(60)).await;
-    assert!(stopped.greeted.elapsed() >= FORGOTTEN);
-    stopped.return_as_newcomer();
-    assert!(!stopped.present, "it says anew that it is there");
-    // As it is welcomed.
-    stopped.present = true;
-    let (home, mut events) = (stopped.home, Vec::new());
-    assert!(!stopped.go_where_there_are_fewer().await, "it has not waited in vain");
-    for epoch in [7, 8] {
-        assert!(!stopped.turn_to(Some(epoch), &mut |event| events.push(event)), "epoch {epoch}");
-    }
-    assert_eq!((stopped.displaced, stopped.home, events), (false, home, Vec::new()));
-    // Once it has settled, a home that gives no slot is left as by anybody else.
-    tokio::time::advance(SETTLED).await;
-    assert!(!stopped.turn_to(Some(9), &mut |_| ()));
-    assert!(stopped.turn_to(Some(10), &mut |_| ()));
+fn handed_in(epoch: u64) -> News {
+    News::HandedIn { epoch, message: false }
 }
 
-#[tokio::test(start_paused = true)]
-async fn who_waits_awake_for_too_long_goes_elsewhere() {
-    let mut waits = waiting();
-    tokio::time::advance(longest_wait(waits.room.descriptor.seconds)).await;
-    assert!(waits.go_where_there_are_fewer().await);
+#[tokio::test]
+async fn who_has_handed_in_waits_for_it_although_the_minimum_was_lowered() {
+    let mut participant = among_three();
+    assert!(matches!(participant.fill(4, 3), Filled::Row(Content::Message(_))));
+    assert_eq!(participant.fill(5, 2), Filled::Row(Content::Cover));
+    participant.tell(handed_in(5), &mut |_| ());
+    participant.unless_eased().unwrap();
+    participant.over = Some(4);
+    assert!(participant.unless_eased().is_err(), "epoch 4 has ended without it");
+}
+
+#[tokio::test]
+async fn who_has_not_handed_in_is_told_once_a_cover_is_in_that_the_minimum_was_lowered() {
+    let mut participant = among_three();
+    assert_eq!(participant.fill(5, 2), Filled::Row(Content::Cover));
+    participant.unless_eased().unwrap();
+    participant.tell(handed_in(5), &mut |_| ());
+    let told = participant.unless_eased().unwrap_err().to_string();
+    assert!(told.contains("lowered how many are enough") && told.contains("give the same command"));
 }

@@ -55,8 +55,14 @@ fn groups_choices_and_circuits_are_asked_for_and_answered() {
         &["9", "--group", "0"],
         &["14", "--group", "0"],
         &["1", "--group", "1"],
-        &["2", "--group", "1"],
+        &["2", "--group", "south"],
     ];
+    // Who forgets the group is told which ones there are.
+    let create = ["stats", "create", "--server", server, "--minimum", "3", "--json"];
+    let created = person.json(&[&create[..], &grouped].concat());
+    let link = created["link"].as_str().unwrap();
+    let told = person.complaint(&["stats", "report", link, "3"], 1);
+    assert!(told.contains("--group") && told.contains("north, south"), "{told}");
     let north = json!({"size": 3, "answer": {"quantile": {"thousandths": 500, "value": 9}}});
     // Of a group of two nothing is told, its size included.
     let south = json!({"size": 0, "answer": null});

@@ -270,6 +270,30 @@ fn a_giant_room_keeps_no_other_from_its_batch() {
     assert_eq!(planned(&mut world, 3), [9, GIANT], "what is planned for a room is its own");
 }
 
+/// Twenty small rooms, each with a form of its own, use up every batch at once: there is always one
+/// of them that can do nothing.
+#[test]
+fn small_rooms_in_haste_do_not_starve_a_large_one() {
+    let mut world = World::new(servers(), three());
+    for capacity in (9..29).chain([1000]) {
+        let room = Room::new(descriptor(capacity), PartyId(0), &servers());
+        world.rooms.insert(room.descriptor.id(), room);
+    }
+    let mut planned = Vec::new();
+    for number in 1..64 {
+        let Some(Body::BatchPlanned { form, .. }) = decide(&world, 0, 1) else {
+            panic!("every room waits");
+        };
+        world.batches.insert(number, BatchInfo { used: true, ..batch(form) });
+        planned.push(form.shape.rows);
+    }
+    let rooms: Vec<u32> = (9..29).chain([1000]).collect();
+    assert_eq!(planned[..21], rooms, "the small ones first, where nothing else tells them apart");
+    for turns in planned.windows(21) {
+        assert!(turns.contains(&1000), "a large room waits while others have two turns");
+    }
+}
+
 #[test]
 fn of_forms_of_one_size_the_one_that_lacks_most_comes_first() {
     let (mut world, _) = with_slots(&[]);

@@ -1,8 +1,10 @@
 //! A job that the tests bring along, at real servers: what is said at one is shown alike by all,
 //! also after each was restarted.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::FutureExt;
 use ostrakon_node::jobs::Subject;
 use ostrakon_protocol::{JobView, ServiceError};
 use serde_json::json;
@@ -64,12 +66,54 @@ async fn a_job_is_the_same_at_four_servers() {
     hands_are_shown_alike_by_all_servers_and_after_a_restart_of_each(4).await;
 }
 
+/// Servers are upgraded one after another. What is said of a job meanwhile is nobody's fault, and
+/// who is upgraded last has it as the others do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_learns_a_job_last_has_it_like_the_others() {
+    let mut deployment = Deployment::start().await;
+    let knows = |deployment: &Deployment, job: bool| {
+        deployment.controls[2].knows_no_job.store(!job, Ordering::SeqCst);
+    };
+    deployment.stop(2).await;
+    knows(&deployment, false);
+    deployment.start_again(2).await;
+    raise(&deployment, 0, "somebody").await;
+    let mut hands = vec!["server 0", "server 1", "somebody"];
+    for server in 0..2 {
+        until(&deployment, server, &json!({ "hands": hands, "seen": 0 })).await;
+    }
+    // What is asked of one of the two is said once all others have it.
+    for (server, name) in [(0, "more"), (1, "most")] {
+        raise(&deployment, server, name).await;
+    }
+    assert!(matches!(
+        deployment.servers[2].job_say("hands", SUBJECT, b"x").await,
+        Err(ServiceError::NotFound(_))
+    ));
+    // Once more without it, as after any restart; then with it.
+    for job in [false, true] {
+        deployment.stop(2).await;
+        knows(&deployment, job);
+        deployment.start_again(2).await;
+        assert_eq!(deployment.servers[2].faults().await.unwrap(), []);
+    }
+    hands.extend(["server 2", "more", "most"]);
+    hands.sort_unstable();
+    for server in 0..3 {
+        until(&deployment, server, &json!({ "hands": hands, "seen": 3 })).await;
+        assert_eq!(deployment.servers[server].faults().await.unwrap(), []);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_a_job_does_not_take_is_refused_and_what_is_not_there_is_not_shown() {
     let deployment = Deployment::start_of(2).await;
     let service = &deployment.servers[0];
     let shown = async |job: &str| service.job_view(job, SUBJECT, 0, Duration::ZERO).await;
     assert!(matches!(shown("hands").await, Err(ServiceError::NotFound(_))));
+    // Nobody waits for what may never be there: the answer is known before anything happens.
+    let waiting = service.job_view("hands", SUBJECT, 0, Duration::from_secs(3600)).now_or_never();
+    assert!(matches!(waiting, Some(Err(ServiceError::NotFound(_)))));
     let long = service.job_say("hands", SUBJECT, &[b'x'; 41]).await;
     assert!(
         matches!(&long, Err(ServiceError::Refused(why)) if why.contains("40 bytes")),

@@ -79,7 +79,7 @@ fn tell(seed: u64, people: u32, expected: u32) -> Story {
     while executor.now_ms() < begun + 160_000 {
         let now = executor.now_ms();
         while devices.len() < coming.len() && coming[devices.len()] <= now {
-            devices.push(scene.enter(devices.len() as u8, true));
+            devices.push(scene.enter(devices.len() as u8));
         }
         for (number, device) in devices.iter().enumerate() {
             if writes[number] <= now && now < begun + 130_000 {

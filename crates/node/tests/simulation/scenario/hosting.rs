@@ -237,7 +237,7 @@ impl Run {
                     BallotState::Counted => {
                         assert!(there, "an answer is taken for counted that is not published")
                     }
-                    BallotState::Missed => {
+                    BallotState::Missed | BallotState::Doubted => {
                         assert!(!there, "an answer is taken for missed that is published")
                     }
                     BallotState::Waiting | BallotState::Sent => {}

@@ -130,6 +130,13 @@ export const de: Graph = {
     forReader: 'Lesen kann es nur, wer gefragt hat, auch die Server können es nicht.',
     forAll: 'Lesen können es alle, die den Link haben.',
   },
+  processors: (processors) =>
+    `Gerechnet wird durch Verteilen und Sammeln mit ${several(processors, 'Prozessor', 'Prozessoren')}, mit demselben Ergebnis.`,
+  erased: 'Die Server löschen, was beigetragen wird, sobald das Ergebnis da ist.',
+  kept: (questions, days) =>
+    `Die Server behalten, was beigetragen wird, und wer fragt, kann binnen ${several(days, 'Tag', 'Tagen')} noch bis zu ${several(questions, 'Frage', 'Fragen')} dazu stellen: alles, was sich über solche Verbindungen fragen lässt. Dann löschen sie es.`,
+  earlier:
+    'Gerechnet wird mit dem, was zu einer früheren Frage beigetragen wurde; neu trägt niemand bei.',
   stages: {
     sealing: 'Einigung, welche Beiträge zählen',
     preparing: 'Geheime Mischungen werden vorbereitet',

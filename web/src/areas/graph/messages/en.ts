@@ -130,6 +130,13 @@ export const en = {
     forReader: 'Only who asked can read it, the servers cannot.',
     forAll: 'Everybody with the link can read it.',
   },
+  processors: (processors: number) =>
+    `It is computed by scatter and gather with ${several(processors, 'processor', 'processors')}, which comes to the same.`,
+  erased: 'The servers erase what is contributed when the result is there.',
+  kept: (questions: number, days: number) =>
+    `The servers keep what is contributed, and who asks can ask up to ${several(questions, 'more question', 'more questions')} about it within ${several(days, 'day', 'days')}: anything that can be asked of such connections. Then they erase it.`,
+  earlier:
+    'It is computed on what was contributed to an earlier question, and nobody contributes anew.',
   stages: {
     sealing: 'Agreeing on which contributions count',
     preparing: 'Preparing secret shuffles',
@@ -172,7 +179,7 @@ export const en = {
   uninvited: 'Only people who got a link of their own may contribute.',
   count: (n: number, minimum: number) =>
     n < minimum
-      ? `${several(n, 'contribution', 'contributions')}; ${number(minimum - n)} more are needed before anything is computed`
+      ? `${several(n, 'contribution', 'contributions')}; ${minimum - n === 1 ? '1 more is' : `${number(minimum - n)} more are`} needed before anything is computed`
       : several(n, 'contribution', 'contributions'),
   sealing: 'It is closed. The servers agree on which contributions count…',
   computing: (n: number) =>

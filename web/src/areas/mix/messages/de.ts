@@ -36,8 +36,13 @@ export const de: typeof en = {
 
   own: {
     waiting: 'Deine Nachricht wartet auf die nächste Runde.',
-    stuck:
-      'Deine Nachricht wartet auf diesem Gerät. Eine neue Runde braucht einen Server, der fehlt.',
+    stuck: {
+      away: 'Deine Nachricht wartet auf diesem Gerät. Eine neue Runde braucht einen Server, der fehlt.',
+      convicted:
+        'Deine Nachricht wurde nicht gesagt und bleibt auf diesem Gerät. Eine neue Runde bräuchte einen Server, der beim Lügen ertappt wurde: Dieser Raum ist am Ende.',
+      spoilt:
+        'Deine Nachricht wartet auf diesem Gerät. Neue Runden werden verdorben, ehe sie beginnen, und niemand kann beweisen, von wem.',
+    },
     placed: 'Deine Nachricht wird abgegeben…',
     handed:
       'Deine Nachricht ist abgegeben. Sie wartet, bis genug Server zeigen, dass sie sie haben.',
@@ -72,23 +77,42 @@ export const de: typeof en = {
   servers: {
     title: 'Server',
     fine: (servers) => `Alle ${servers} Server antworten.`,
-    silent: (names, servers, may) =>
+    silent: (names, servers, may, prepares) =>
       `${spoken(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} nicht, von ${servers} Servern. ${
         names.length <= may
-          ? 'Alles geht trotzdem: Was im Gang ist, kommt heraus.'
+          ? prepares
+            ? 'Alles geht trotzdem: Was im Gang ist, kommt heraus.'
+            : 'Was im Gang ist, kommt trotzdem heraus; neue Runden brauchen alle Server.'
           : 'Es fehlen zu viele: Nichts geht weiter, bis welche zurück sind. Verloren ist nichts.'
       }`,
     answers: 'antwortet',
+    liar: 'lügt',
+    caught: (name, deed) =>
+      `${name} wurde beim Lügen ertappt: Dieser Server hat ${deed}. Mit ihm wird nichts mehr vorbereitet. Was gesagt wurde, ist sicher: Kein einzelner Server kann es ungeschehen machen oder sehen, wer es gesagt hat.`,
+    deeds: {
+      other_seed: 'sich nicht an das gehalten, worauf er sich vor einer Runde festgelegt hatte',
+      false_numbers: 'einem anderen falsche Zahlen gegeben, als eine Runde vorbereitet wurde',
+      false_result: 'einem anderen ein falsches Ergebnis gesagt, als eine Runde vorbereitet wurde',
+      false_complaint: 'die Vorbereitung einer Runde ohne Grund aufgehalten',
+    },
+    proof:
+      'Das kann jeder nachprüfen: „ostrakon mixer evidence“ mit dem Link dieser Seite zeigt den Beweis.',
     away: 'stumm',
   },
 
   stock: {
-    prepares: (rounds) =>
-      `${several(rounds, 'Runde ist', 'Runden sind')} vorbereitet, und weitere werden vorbereitet.`,
-    lasts: (rounds) =>
+    left: (rounds) =>
       rounds === 0
-        ? 'Keine weitere Runde ist vorbereitet, und solange Server fehlen, kann es keine werden. Dann wartet der Raum; verloren ist nichts.'
-        : `${several(rounds, 'weitere Runde ist', 'weitere Runden sind')} vorbereitet. Solange Server fehlen, kommen keine hinzu, und offene Seiten verbrauchen sie, auch wenn niemand etwas sagt. Danach wartet der Raum; verloren ist nichts.`,
+        ? 'Keine weitere Runde ist vorbereitet.'
+        : `${several(rounds, 'weitere Runde ist', 'weitere Runden sind')} vorbereitet.`,
+    then: {
+      no: 'Weitere werden vorbereitet.',
+      away: 'Solange Server fehlen, kommen keine hinzu, und offene Seiten verbrauchen sie, auch wenn niemand etwas sagt; ein Server, der betrügt, kann dafür sorgen, dass sie weggeworfen werden. Danach wartet der Raum; verloren ist nichts.',
+      convicted:
+        'Es kommen keine hinzu: Dazu bräuchte es einen Server, der beim Lügen ertappt wurde. Danach ist dieser Raum am Ende. Seine Betreiber können einen neuen ohne diesen Server gründen.',
+      spoilt:
+        'Jemand verdirbt immer wieder, was vorbereitet wird, und niemand kann beweisen, wer. Die Betreiber müssen es herausfinden. Bis dahin wartet der Raum; verloren ist nichts.',
+    },
   },
 
   board: {
@@ -109,7 +133,7 @@ export const de: typeof en = {
     stock: (servers, spare) =>
       spare
         ? 'Runden werden im Voraus vorbereitet, auch ohne einen Server, der fehlt.'
-        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in ein, zwei Minuten, denn jede offene Seite nimmt daran teil. Dann wartet der Raum, bis er zurück ist.`,
+        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in ein, zwei Minuten, denn jede offene Seite nimmt daran teil; ein Server, der betrügt, kann sie sofort wegwerfen lassen. Dann wartet der Raum, bis der Server zurück ist.`,
     not: 'Die Server sehen, dass dein Gerät mitmacht, und von wo. Was es sagt, sehen sie nicht.',
   },
 };

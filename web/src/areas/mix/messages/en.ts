@@ -35,7 +35,13 @@ export const en = {
 
   own: {
     waiting: 'Your message waits for the next round.',
-    stuck: 'Your message waits on this device. A new round needs a server that is away.',
+    stuck: {
+      away: 'Your message waits on this device. A new round needs a server that is away.',
+      convicted:
+        'Your message was not said, and stays on this device. A new round would need a server that was caught lying: this room is at its end.',
+      spoilt:
+        'Your message waits on this device. New rounds are spoilt before they begin, and nobody can prove by whom.',
+    },
     placed: 'Your message is being handed in…',
     handed: 'Your message is handed in. It waits until enough servers show that they have it.',
     in: 'In. Whatever the servers do now, your message comes out with this round.',
@@ -49,7 +55,10 @@ export const en = {
 
   now: {
     title: 'Now',
-    here: (places: number) => `${several(places, 'place is', 'places are')} taken in this round.`,
+    here: (places: number) =>
+      places === 0
+        ? 'No place is taken in this round yet.'
+        : `${several(places, 'place is', 'places are')} taken in this round.`,
     hereHint: 'At least so many, if the servers are right. One person can take several places.',
     hereListed: 'At least so many, if the servers are right; one for each link.',
     collecting: (rows: number, seconds: number, minimum: number) =>
@@ -65,23 +74,42 @@ export const en = {
   servers: {
     title: 'Servers',
     fine: (servers: number) => `All ${servers} servers answer.`,
-    silent: (names: string[], servers: number, may: number) =>
+    silent: (names: string[], servers: number, may: number, prepares: boolean) =>
       `${spoken(names)} ${names.length === 1 ? 'does' : 'do'} not answer, of ${servers} servers. ${
         names.length <= may
-          ? 'Everything still works: what is under way comes out.'
+          ? prepares
+            ? 'Everything still works: what is under way comes out.'
+            : 'What is under way comes out all the same; new rounds need all servers.'
           : 'Too many are away: nothing goes on until some are back. Nothing is lost.'
       }`,
     answers: 'answers',
+    liar: 'caught lying',
+    caught: (name: string, deed: string) =>
+      `${name} was caught lying: it ${deed}. Nothing is prepared with it any more. What was said is safe: no one server can undo it or see who said it.`,
+    deeds: {
+      other_seed: 'did not keep to what it had bound itself to before a round',
+      false_numbers: 'gave another server false numbers when a round was prepared',
+      false_result: 'told another server a false result when a round was prepared',
+      false_complaint: 'stopped the preparation of a round without a cause',
+    },
+    proof:
+      'Anybody can check that: “ostrakon mixer evidence” with this page’s link shows the proof.',
     away: 'silent',
   },
 
   stock: {
-    prepares: (rounds: number) =>
-      `${several(rounds, 'round is', 'rounds are')} prepared, and more are being prepared.`,
-    lasts: (rounds: number) =>
+    left: (rounds: number) =>
       rounds === 0
-        ? 'No further round is prepared, and none can be while servers are away. Then the room waits; nothing is lost.'
-        : `${several(rounds, 'further round is', 'further rounds are')} prepared. No more can be prepared while servers are away, and open pages use them up, also when nobody says anything. After that the room waits; nothing is lost.`,
+        ? 'No further round is prepared.'
+        : `${several(rounds, 'further round is', 'further rounds are')} prepared.`,
+    then: {
+      no: 'More are being prepared.',
+      away: 'No more can be prepared while servers are away, and open pages use them up, also when nobody says anything; a server that cheats can have them thrown away. After that the room waits; nothing is lost.',
+      convicted:
+        'No more can be prepared: that would need a server that was caught lying. After that this room is at its end. Its operators can found a new one without that server.',
+      spoilt:
+        'Somebody spoils again and again what is prepared, and nobody can prove who. The operators have to find out. Until then the room waits; nothing is lost.',
+    },
   },
 
   board: {
@@ -104,7 +132,7 @@ export const en = {
     stock: (servers: number, spare: boolean) =>
       spare
         ? 'Rounds are prepared in advance. They go on being prepared without a server that is away.'
-        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within a minute or two, as every open page takes part in them. Then the room waits until it is back.`,
+        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within a minute or two, as every open page takes part in them; one that cheats can have them thrown away at once. Then the room waits until it is back.`,
     not: 'Servers see that your device takes part, and from where. They do not see what it says.',
   },
 };

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
-import type { Poll, PollForm, Tally } from '../hostlog';
+import type { Ballot, Poll, PollForm, Tally } from '../hostlog';
 import {
+  answeredAgain,
   answerOf,
   barsOf,
   chosenOf,
@@ -44,11 +45,12 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     mixing: mixing.map((number) => ({ number })),
     last: { number: last, outcome, detail: '' },
     may_have_opened: [],
+    raw: '',
     present: [],
     places: [],
     board_length: 0,
   };
-  return { reachable: true, status: { ...status, actions: 0 }, sealsAt: null };
+  return { reachable: true, status: { ...status, actions: 0 }, came: 0, sealsAt: null };
 }
 
 test('only times are offered after which an epoch is sealed', () => {
@@ -97,6 +99,23 @@ test('a question is repeated only if nothing came of it', () => {
   expect(repeated(again, [{ ...poll, withdrawn: true }, again], lost)).toBeNull();
   expect(repeated({ ...again, question: 'Where?' }, [poll, again], lost)).toBeNull();
   expect(repeated(poll, [poll, again], lost)).toBeNull();
+});
+
+test('an answer is given again by itself only if nobody can have read it', () => {
+  const again = { ...poll, number: 6, epoch: 15 };
+  const lost = { collecting: 13, boards: [{ epoch: 10 }], reports: [], believed: 2, read: true };
+  const given = (ballots: Ballot[], asked: Poll = again) =>
+    answeredAgain(asked, [poll, asked], lost, ballots);
+  const before = { poll: 4, epoch: 9 };
+  expect(given([{ ...before, state: 'missed' }])).toBe(poll);
+  expect(given([{ ...before, state: 'doubted' }])).toBeNull();
+  expect(given([])).toBeNull();
+  const answered: Ballot[] = [
+    { ...before, state: 'missed' },
+    { poll: 6, epoch: 15, state: 'waiting' },
+  ];
+  expect(given(answered)).toBeNull();
+  expect(given([{ ...before, state: 'missed' }], { ...again, withdrawn: true })).toBeNull();
 });
 
 test('a poll goes from open over counting to counted', () => {

@@ -1,6 +1,14 @@
 // When a poll's answers are taken, where it stands, and what its result says.
 
-import { keyOf, type Answer, type Poll, type PollForm, type Tally, type Target } from '../hostlog';
+import {
+  keyOf,
+  type Answer,
+  type Ballot,
+  type Poll,
+  type PollForm,
+  type Tally,
+  type Target,
+} from '../hostlog';
 import type { Report } from '../../rooms/seen/statuses';
 import { normalised } from '../../page/text';
 
@@ -148,6 +156,23 @@ export function repeated(poll: Poll, polls: Poll[], progress: Progress): Poll | 
     other.question === poll.question && JSON.stringify(other.form) === JSON.stringify(poll.form);
   const before = polls.findLast((other) => other.number < poll.number && same(other));
   return before && phaseOf(before, progress) === 'lost' ? before : null;
+}
+
+/**
+ * The poll whose answer this device gives to `poll` by itself, since nothing came of it; `null` if
+ * there is none. An answer that may have been read waits for its author: given again, it would
+ * stand beside what was read of it.
+ */
+export function answeredAgain(
+  poll: Poll,
+  polls: Poll[],
+  progress: Progress,
+  ballots: Ballot[],
+): Poll | null {
+  if (poll.withdrawn || ballots.some((ballot) => ballot.poll === poll.number)) return null;
+  const before = repeated(poll, polls, progress);
+  const stateOf = (asked: Poll) => ballots.find(({ poll }) => poll === asked.number)?.state;
+  return before && stateOf(before) === 'missed' ? before : null;
 }
 
 /** One line of a chart. */

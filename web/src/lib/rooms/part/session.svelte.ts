@@ -3,14 +3,13 @@
 import { t as common } from '../../../messages/common';
 import { Attention, browserSenses } from './attention';
 import { claimedBy, handIn } from './claiming';
-import { secureRandom, systemClock } from '../../page/clock';
-import { DeviceKey, claim } from '../../page/cryptography';
+import { systemClock } from '../../page/clock';
+import { DeviceKey, beginTakingPart, claim } from '../../page/cryptography';
 import type { Deployment, Pin } from '../../servers/deployment';
-import { device } from './device';
 import type { Answer, Ballot } from '../../hosts/hostlog';
 import { Keepsake, lockOf } from './outbox';
 import { Participant, type Part } from './participant';
-import { repeated } from '../../hosts/wall/polls';
+import { answeredAgain } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
 import type { Statuses } from '../seen/statuses';
 import { Told } from '../../servers/told';
@@ -193,12 +192,8 @@ export class Session extends Viewing {
   private repeatAnswers(): void {
     const progress = this.progress(null);
     for (const poll of this.log.polls) {
-      if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
-      const before = repeated(poll, this.log.polls, progress);
-      const missed = this.ballots.some(
-        (ballot) => ballot.poll === before?.number && ballot.state === 'missed',
-      );
-      const answer = before && missed && this.answerTo(before.number);
+      const before = answeredAgain(poll, this.log.polls, progress, this.ballots);
+      const answer = before && this.answerTo(before.number);
       if (!answer) continue;
       try {
         this.answer(poll.number, answer);
@@ -324,18 +319,26 @@ export class Session extends Viewing {
 
   private participant(deployment: Deployment, statuses: Statuses, keepsake: Keepsake): Participant {
     this.part = { at: 'looking' };
+    let before = homeBefore(this.pin.room);
     return new Participant({
-      room: this.pin.room,
       servers: this.servers(deployment),
       statuses,
-      device: device(deployment, keepsake),
       clock: systemClock,
-      random: secureRandom,
-      seconds: deployment.seconds,
-      before: homeBefore(this.pin.room),
+      begin: () => {
+        // Whoever comes back is still counted where it was; whoever rested is not.
+        const home = before;
+        before = undefined;
+        return beginTakingPart(deployment, keepsake.key, home);
+      },
+      fill: (machine, epoch, minimum) => {
+        machine.fill(keepsake.outbox, BigInt(epoch), minimum);
+        // What is in the epoch is decided and written down before a byte of it exists outside this
+        // device.
+        return keepsake.trySave();
+      },
       moved: (part) => {
         this.part = part;
-        if ('home' in part) rememberHome(this.pin.room, part.home);
+        if (part.at !== 'looking') rememberHome(this.pin.room, part.home);
         this.showOwn();
       },
     });

@@ -9,6 +9,8 @@ export interface Report {
   reachable: boolean | null;
   /** Its last status; stale while it is not reachable. */
   status: Status | null;
+  /** When that came, by this device's clock. */
+  came: number;
   /** When the epoch that collects is sealed, by this device's clock; `null` if that is open. */
   sealsAt: number | null;
 }
@@ -20,6 +22,7 @@ const RETRY = 2_000;
 export class Statuses {
   readonly reports: Report[];
   private waiting: (() => void)[] = [];
+  private readonly listeners = new Set<(party: number) => void>();
 
   constructor(
     private readonly room: string,
@@ -28,7 +31,7 @@ export class Statuses {
     /** Servers that must say the same. */
     readonly believed: number,
   ) {
-    this.reports = servers.map(() => ({ reachable: null, status: null, sealsAt: null }));
+    this.reports = servers.map(() => ({ reachable: null, status: null, came: 0, sealsAt: null }));
   }
 
   /** Follows every server until `signal` aborts. */
@@ -66,9 +69,10 @@ export class Statuses {
     this.reports[party] = {
       reachable: true,
       status,
+      came: this.clock.now(),
       sealsAt: this.sealsAt(status, this.reports[party]),
     };
-    this.wake();
+    this.told(party);
   }
 
   private sealsAt({ epoch }: Status, before: Report | undefined): number | null {
@@ -82,32 +86,26 @@ export class Statuses {
     return Math.min(due ?? Infinity, now + left);
   }
 
-  /**
-   * When epoch `number` is sealed, by this device's clock; `null` if that is open. It is sealed
-   * when the last server's clock has run out. One server alone is not believed: of three, what the
-   * one says that is neither the first nor the last.
-   */
-  closing(number: number): number | null {
-    return closingOf(this.reports, number);
-  }
-
-  /** Asks every server once more, now. */
-  async refresh(signal: AbortSignal): Promise<void> {
-    const ask = async (server: Server, party: number) =>
-      this.take(party, await server.status(this.room, null, signal));
-    await Promise.all(
-      this.servers.map((server, party) => ask(server, party).catch(() => undefined)),
-    );
-  }
-
   /** Notes that a server does not answer. */
   lose(party: number): void {
     const before = this.reports[party];
     this.reports[party] = {
       status: before?.status ?? null,
+      came: before?.came ?? 0,
       sealsAt: before?.sealsAt ?? null,
       reachable: false,
     };
+    this.told(party);
+  }
+
+  /** Calls `listener` at every word of a server, or its silence, until `signal` aborts. */
+  listen(listener: (party: number) => void, signal: AbortSignal): void {
+    this.listeners.add(listener);
+    signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
+  }
+
+  private told(party: number): void {
+    for (const listener of [...this.listeners]) listener(party);
     this.wake();
   }
 
@@ -132,16 +130,6 @@ export class Statuses {
     return this.reports.every((report) => report.reachable !== null);
   }
 
-  /**
-   * By server, how many have a place from it or wait for one, as each tells of itself; -1 where it
-   * does not answer.
-   */
-  places(): number[] {
-    return this.reports.map((report, party) =>
-      report.reachable ? (report.status?.places[party] ?? -1) : -1,
-    );
-  }
-
   /** Epochs whose messages may have been read although they published none, as any server says. */
   mayHaveOpened(): number[] {
     return this.reports.flatMap(({ status }) => status?.may_have_opened ?? []);
@@ -159,7 +147,11 @@ export class Statuses {
   }
 }
 
-/** See {@link Statuses.closing}. */
+/**
+ * When epoch `number` is sealed, by this device's clock; `null` if that is open. It is sealed when
+ * the last server's clock has run out. One server alone is not believed: of three, what the one
+ * says that is neither the first nor the last.
+ */
 export function closingOf(reports: readonly Report[], number: number): number | null {
   const said = reports
     .filter(({ reachable, status }) => reachable && status?.epoch?.number === number)

@@ -53,12 +53,13 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     mixing: [{ number: 3 }],
     last: null,
     may_have_opened: null,
+    raw: '',
     present: [2, 3, 4],
     places: [2, 3, 4],
     board_length: 0,
     actions: null,
   };
-  return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
+  return { reachable, status: change && { ...status, ...change }, came: 0, sealsAt: 1 };
 }
 
 test('a room is closed when two servers say so', () => {
@@ -98,6 +99,13 @@ test('when an epoch is sealed is not one server’s word', () => {
   expect(at(says(9_000), says(1_000))).toBe(9_000);
   expect(at(says(1_000), says(9_000), says(9_100, 3))).toBe(9_000);
   expect(at(says(null), says(null))).toBeNull();
+});
+
+test('while too few are there nobody knows when an epoch is sealed', () => {
+  const reports = [report({ present: [1, 0, 0] }), report({ present: [0, 1, 0] }), report({})];
+  const trust = (needed: number) => ({ ...NOBODY, moreNeeded: () => needed });
+  expect(epochView(reports, 0, 64, 3, trust(1))).toMatchObject({ sealsAt: null, missing: 1 });
+  expect(epochView(reports, 0, 64, 3, trust(0))).toMatchObject({ sealsAt: 1, missing: 0 });
 });
 
 test('no server makes the crowd larger than the room takes', () => {

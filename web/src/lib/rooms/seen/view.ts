@@ -11,6 +11,7 @@ import type { WallEntry } from './wall';
 export interface EpochView {
   number: number;
   waitsForStock: boolean;
+  /** `null` if nobody knows: as long as too few are there, the epoch waits. */
   sealsAt: number | null;
   mixing: number[];
   /** Participants at all servers that answer, as they say. */
@@ -35,18 +36,19 @@ export function epochView(
   const report = preferred?.reachable ? preferred : answering[0];
   const epoch = report?.status?.epoch;
   if (!report?.status || !epoch) return null;
+  const missing = trust.moreNeeded(
+    reports.map(({ reachable, status }, party) =>
+      reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
+    ),
+    minimum,
+  );
   return {
     number: epoch.number,
     waitsForStock: epoch.phase === 'waiting-for-stock',
-    sealsAt: closingOf(reports, epoch.number),
+    sealsAt: missing > 0 ? null : closingOf(reports, epoch.number),
     mixing: report.status.mixing.map((mix) => mix.number),
     present: presentNow(reports, most),
-    missing: trust.moreNeeded(
-      reports.map(({ reachable, status }, party) =>
-        reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
-      ),
-      minimum,
-    ),
+    missing,
   };
 }
 

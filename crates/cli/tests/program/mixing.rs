@@ -1,0 +1,83 @@
+//! Rooms without a clock, as people and operators use them: real processes, of which as many as may
+//! fail are stopped with their sockets open, or killed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{Up, complaint, file, free_base_port, json, nightly, said, signal};
+
+/// n and t.
+fn sizes() -> &'static [(usize, usize)] {
+    if nightly() { &[(4, 1), (5, 1), (7, 2), (10, 3)] } else { &[(5, 1), (7, 2)] }
+}
+
+fn status(link: &str) -> Value {
+    json(&["mixer", "status", link, "--json"]).remove(0)
+}
+
+/// Asks until the room stands as it is to.
+fn until(link: &str, what: &str, stands: impl Fn(&Value) -> bool) {
+    for _ in 0..60 {
+        let now = status(link);
+        if stands(&now) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    panic!("{what}: {}", status(link));
+}
+
+fn speak(link: &str, text: &str, state: &Path) {
+    let state = state.to_str().unwrap();
+    let said = json(&["say", link, text, "--state-dir", state, "--json"]).remove(0);
+    assert!(said["messages"].as_u64() >= Some(1), "{said}");
+}
+
+#[test]
+fn rooms_go_on_while_servers_are_stopped_or_killed() {
+    for &(n, t) in sizes() {
+        let directory = tempfile::tempdir().unwrap();
+        let site = directory.path().join("site");
+        let count = n.to_string();
+        let more = ["--engine", "asynchromix", "--servers", &count];
+        let up = Up::start_of(n, "/#/mix/", &site, free_base_port(), &more);
+        let link = &up.links[0];
+        until(link, "stock", |now| now["prepared"].as_u64() >= Some(1) && now["open"] == true);
+        let now = status(link);
+        assert_eq!((&now["ended"], &now["convicted"]), (&Value::Null, &json!([])), "{now}");
+        let stopped: Vec<u32> = up.servers().split_off(n - t);
+        stopped.iter().for_each(|process| signal("STOP", *process));
+        speak(link, "while they are stopped", &directory.path().join("first"));
+        // With a server to spare more is prepared.
+        let ended = if n > 3 * t + 1 { Value::Null } else { json!("away") };
+        until(link, "silence", |now| {
+            now["silent"].as_array().is_some_and(|of| of.len() == t) && now["ended"] == ended
+        });
+        stopped.iter().for_each(|process| signal("CONT", *process));
+        until(link, "return", |now| now["silent"] == json!([]) && now["prepared"] != json!(0));
+        // Whoever started them starts them again.
+        up.servers().split_off(n - t).iter().for_each(|process| signal("KILL", *process));
+        speak(link, "while they are killed", &directory.path().join("second"));
+        let mut board = said(link);
+        board.sort();
+        assert_eq!(board, ["while they are killed", "while they are stopped"]);
+        // They were away, which is no evidence.
+        assert_eq!(json(&["mixer", "evidence", link, "--json"]), [json!([])]);
+        up.stop();
+    }
+}
+
+#[test]
+fn files_that_are_no_evidence_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let link = format!("http://a.test/#/mix/{}", "ab".repeat(32));
+    let judge = |text: &str, code| {
+        let file = file(directory.path(), "evidence.json", text);
+        complaint(&["mixer", "judge", file.to_str().unwrap(), "--link", &link], code)
+    };
+    assert!(judge("{}", 1).contains("no file of evidence"));
+    let nowhere = ["mixer", "judge", "/nowhere/case.json", "--link", &link];
+    assert!(complaint(&nowhere, 1).contains("cannot be read"));
+}

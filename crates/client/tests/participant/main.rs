@@ -1,0 +1,6 @@
+//! A participant's device against servers that the test plays, in virtual time.
+
+mod epochs;
+mod homes;
+mod trace;
+mod world;
