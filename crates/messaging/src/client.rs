@@ -413,9 +413,21 @@ impl Client {
     /// [`Refused::NoContact`], [`Refused::NotCalled`], [`Refused::NoChannel`],
     /// [`Refused::NoLink`].
     pub fn accept(&mut self, number: u32, rng: &mut impl CryptoRng) -> Result<(), Refused> {
+        let next = self.spent.map_or(0, |spent| spent.saturating_add(1));
+        self.accept_in(number, next, rng)
+    }
+
+    /// The same, if the answer can go out in this round or one after it.
+    pub(crate) fn accept_in(
+        &mut self,
+        number: u32,
+        round: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Refused> {
         let free = self.free_channels();
-        // What was agreed begins with the first cycle that nothing was sent in.
-        let start = self.spent.map_or(0, |spent| crate::round::cycle_of(spent) + 1);
+        // The answer goes out at the end of a cycle, so the caller cannot read what is written in
+        // that one.
+        let start = crate::round::cycle_of(round) + 1;
         let room = self.room;
         let call = self.contact_mut(number)?.incoming.as_ref().ok_or(Refused::NotCalled)?;
         let (link, channels) = (call.link, call.channels);

@@ -88,7 +88,7 @@ impl Client {
     /// The row of a dial round, if there is something to say: of all calls and answers the one that
     /// was sent longest ago.
     pub(crate) fn dial(&mut self, round: u64, rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
-        self.welcome(rng);
+        self.welcome(round, rng);
         let free = self.free_channels();
         let last = |contact: &Contact| match (&contact.answering, &contact.calling) {
             (Some(answering), _) => Some(answering.last),
@@ -103,14 +103,15 @@ impl Client {
         self.call_out(number, free, round, rng)
     }
 
-    /// Accepts the calls of those whom the user called at the same time (step 4.9).
-    fn welcome(&mut self, rng: &mut impl CryptoRng) {
+    /// Accepts the calls of those whom the user called at the same time (step 4.9), in this dial
+    /// round.
+    fn welcome(&mut self, round: u64, rng: &mut impl CryptoRng) {
         let welcome =
             |contact: &&Contact| contact.incoming.as_ref().is_some_and(|incoming| incoming.welcome);
         let welcome: Vec<_> =
             self.contacts.iter().filter(welcome).map(|contact| contact.number).collect();
         for number in welcome {
-            if self.accept(number, rng).is_ok() {
+            if self.accept_in(number, round, rng).is_ok() {
                 continue;
             }
             if let Ok(Contact { incoming: Some(incoming), .. }) = self.contact_mut(number) {

@@ -19,7 +19,8 @@ struct Outgoing {
     /// Whose part it is; the end of the conversation belongs to none.
     message: Option<u64>,
     part: Part,
-    /// The cycle in which it was sent last; none, if that round brought nothing out.
+    /// The cycle in which it was sent last, or in which the partner said last that it has it,
+    /// though not all before it; none, if the round that it was sent in brought nothing out.
     sent: Option<u64>,
     /// How often it was sent.
     times: u32,
@@ -53,7 +54,7 @@ pub(crate) enum News {
     Heard,
     /// A text of the partner's, whole.
     Text(String),
-    /// Every part of a message was acknowledged.
+    /// Every part of a message was acknowledged, and every one before it.
     Delivered(u64),
     /// A part of a message did not come out with its round, and is sent again.
     Stopped(u64),
@@ -200,20 +201,25 @@ impl Talk {
         Some(Written { row, message })
     }
 
-    /// What was never sent or came to nothing, in order; else what was sent longest ago and not
-    /// acknowledged.
+    /// What the partner lacks, though it has written since; else what was never sent or came to
+    /// nothing, in order; else what was not acknowledged for some turns.
     fn choose(&mut self, cycle: u64) -> Option<&mut Outgoing> {
         let end = self.outgoing.front()?.number.saturating_add(WINDOW);
         let within = |outgoing: &Outgoing| outgoing.number < end;
-        let fresh = self.outgoing.iter().position(|part| part.sent.is_none() && within(part));
-        let at = fresh.or_else(|| {
-            let sent = |part: &Outgoing| {
-                part.sent.filter(|sent| cycle.saturating_sub(*sent) >= AGAIN_AFTER)
-            };
-            let parts = self.outgoing.iter().enumerate();
-            parts.filter_map(|(at, part)| Some((sent(part)?, at))).min().map(|(_, at)| at)
-        })?;
+        // Before what follows it: that would wait at the partner until this is there.
+        let lacking = self.last_heard.checked_sub(1).and_then(|last| self.sent_by(last));
+        let fresh = || self.outgoing.iter().position(|part| part.sent.is_none() && within(part));
+        let due = || cycle.checked_sub(AGAIN_AFTER).and_then(|last| self.sent_by(last));
+        let at = lacking.or_else(fresh).or_else(due)?;
         self.outgoing.get_mut(at)
+    }
+
+    /// Of the parts that were sent in this cycle or before, the place of the one that was sent
+    /// longest ago.
+    fn sent_by(&self, last: u64) -> Option<usize> {
+        let sent = |part: &Outgoing| part.sent.filter(|sent| *sent <= last);
+        let parts = self.outgoing.iter().enumerate();
+        parts.filter_map(|(at, part)| Some((sent(part)?, at))).min().map(|(_, at)| at)
     }
 
     fn acknowledgement(&self) -> Heard {
@@ -254,7 +260,7 @@ impl Talk {
         if !std::mem::replace(&mut self.heard, true) {
             news.push(News::Heard);
         }
-        news.extend(self.acknowledged(said.heard).into_iter().map(News::Delivered));
+        news.extend(self.acknowledged(said.heard, cycle).into_iter().map(News::Delivered));
         if let Some((number, part)) = said.part {
             self.take(number, part, cycle, &mut news);
         }
@@ -289,16 +295,22 @@ impl Talk {
         part.message
     }
 
-    /// Forgets what the partner has heard; what was never sent it has not, whatever it claims.
-    /// Returns the messages that are delivered by that.
-    fn acknowledged(&mut self, heard: Heard) -> Vec<u64> {
-        let has = |number: u32| match number.checked_sub(heard.next) {
-            None => true,
-            Some(ahead) => (1..=64).contains(&ahead) && heard.beyond >> (ahead - 1) & 1 == 1,
+    /// Forgets what the partner has heard; what was never sent it has not, whatever it claims. What
+    /// it has without all that comes before, its user has not seen: that is kept, but not sent
+    /// again soon. Returns the messages that are delivered by that.
+    fn acknowledged(&mut self, heard: Heard, cycle: u64) -> Vec<u64> {
+        let beyond = |number: u32| {
+            let ahead = number.saturating_sub(heard.next);
+            (1..=64).contains(&ahead) && heard.beyond >> (ahead - 1) & 1 == 1
         };
+        for part in self.outgoing.iter_mut().filter(|part| part.times > 0) {
+            if beyond(part.number) {
+                part.sent = part.sent.max(Some(cycle));
+            }
+        }
         let mut delivered: Vec<u64> = Vec::new();
         self.outgoing.retain(|part| {
-            let gone = has(part.number) && part.times > 0;
+            let gone = part.number < heard.next && part.times > 0;
             if gone {
                 delivered.extend(part.message);
             }

@@ -178,6 +178,56 @@ fn who_was_away_hears_what_was_said_and_nothing_twice() {
     assert_eq!(pair.talks[0].on_its_way(), 0);
 }
 
+/// Who speaks in every turn is heard from the first word on, though the partner missed that one:
+/// it goes out again before anything new. What came after it counts as delivered only when the
+/// partner was shown it.
+#[test]
+fn new_words_do_not_hold_back_one_that_was_missed() {
+    let mut pair = Pair::new();
+    for cycle in 0..8 {
+        pair.say(1, &format!("{cycle}"));
+        pair.turn(cycle, [cycle > 0, true], NONE);
+        let (heard, delivered) = (pair.texts(0).len(), pair.delivered(1));
+        assert!(delivered.len() <= heard, "{delivered:?} of {heard} in turn {cycle}");
+        // The second word comes in turn 1 and waits for the first one.
+        assert_eq!(heard, [0, 0, 2, 3, 4, 5, 6, 7][cycle as usize], "in turn {cycle}");
+        if cycle == 2 {
+            assert_eq!(pair.talks[1].undelivered().collect::<Vec<_>>(), [1, 2, 3]);
+        }
+    }
+    for cycle in 8..11 {
+        pair.turn(cycle, BOTH, NONE);
+    }
+    assert_eq!(pair.texts(0), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+    assert_eq!(pair.delivered(1), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(pair.talks[1].on_its_way(), 0);
+}
+
+/// What a partner has that was not told what came before is kept, and not sent again while it
+/// says that it has it.
+#[test]
+fn what_waits_at_the_partner_is_not_sent_again() {
+    let mut pair = Pair::new();
+    for text in ["one", "two", "three"] {
+        pair.say(0, text);
+    }
+    let mut sent = Vec::new();
+    for cycle in 0..8 {
+        let written = [0, 1].map(|who| pair.talks[who].write(&ROOM, round(cycle), WIDTH).unwrap());
+        sent.extend(written[0].message.map(|(message, _)| message));
+        for (who, news) in pair.news.iter_mut().enumerate() {
+            // The partner is not shown the first word in turns 0 and 2.
+            let hidden = who == 1 && [0, 2].contains(&cycle);
+            let rows = written.iter().enumerate().filter(|(by, _)| !(hidden && *by == 0));
+            let rows = rows.map(|(_, written)| &*written.row);
+            news.extend(pair.talks[who].read(&ROOM, round(cycle), rows, WIDTH));
+        }
+    }
+    assert_eq!(sent, [1, 2, 1, 3, 1]);
+    assert_eq!(pair.texts(1), ["one", "two", "three"]);
+    assert_eq!(pair.delivered(0), [1, 2, 3]);
+}
+
 #[test]
 fn an_end_is_heard_after_the_last_words() {
     let mut pair = Pair::new();

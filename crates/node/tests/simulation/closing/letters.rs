@@ -317,10 +317,9 @@ fn observed(pairs: Vec<(usize, usize)>, mixer: Option<EngineKind>) -> (Digest, O
     let mut crowd = Crowd::new(21, PEOPLE, pairs, mixer);
     let rounds = 28;
     for round in 0..rounds {
-        // Nobody speaks before the conversations stand: what a callee says in the round after the
-        // call is not received by its caller.
-        let speaks = |who: &usize| round >= 8 && who % 3 != round % 3;
-        (0..PEOPLE).filter(speaks).for_each(|who| crowd.say(who));
+        // From the beginning: also callees, as soon as they have read the call's board and before
+        // they make their next row.
+        (0..PEOPLE).filter(|who| who % 3 != round % 3).for_each(|who| crowd.say(who));
         crowd.run(u64::from(SECONDS) * 1000);
     }
     let deployment = &crowd.scene.deployment;
@@ -341,6 +340,12 @@ fn observed(pairs: Vec<(usize, usize)>, mixer: Option<EngineKind>) -> (Digest, O
         let talks = crowd.pairs.iter().any(|(caller, callee)| who == *caller || who == *callee);
         let heard = crowd.letters(who, |letters| letters.heard.len());
         assert_eq!(heard > 0, talks, "{who}");
+    }
+    for (caller, callee) in &crowd.pairs {
+        for (from, to) in [(*caller, *callee), (*callee, *caller)] {
+            let heard = crowd.letters(to, |letters| letters.heard.clone());
+            assert!(crowd.said[from].starts_with(&heard), "from {from} to {to}: {heard:?}");
+        }
     }
     deployment.end();
     let stored = parties().map(|party| stored(&deployment.data(party))).collect();
