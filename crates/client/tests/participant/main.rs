@@ -2,5 +2,6 @@
 
 mod epochs;
 mod homes;
+mod script;
 mod trace;
 mod world;

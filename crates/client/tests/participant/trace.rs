@@ -18,70 +18,13 @@ use ostrakon_party::{PartyId, SessionId, wire};
 use ostrakon_protocol::{Issue, Status};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::slots::{self, SlotSeeds, SlotsContext};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::script::{Rule, Said, Sent, Trace};
 
 const START: Millis = 1_790_000_000_000;
 
-/// A script, and what it makes a device send.
-#[derive(Serialize, Deserialize)]
-struct Trace {
-    /// The answer of `GET /api/v1/servers`.
-    servers: Value,
-    descriptor: RoomDescriptor,
-    /// The seed of the device's key, and what it draws from.
-    key: [u8; 32],
-    seed: [u8; 32],
-    before: Option<u8>,
-    /// What it has to say.
-    message: String,
-    start: Millis,
-    /// For how long it is watched.
-    lasts: Millis,
-    statuses: Vec<Said>,
-    rules: Vec<Rule>,
-    requests: Vec<Sent>,
-}
-
-/// A server's word on the room, which the device has at that time; `None` if it is silent.
-#[derive(Serialize, Deserialize)]
-struct Said {
-    at: Millis,
-    party: u8,
-    status: Option<Status>,
-}
-
-/// From a time on, a server answers requests with this in their paths so; the last rule counts.
-/// Without one there is no answer, nor where the status is 0.
-#[derive(Serialize, Deserialize)]
-struct Rule {
-    from: Millis,
-    party: u8,
-    path: String,
-    delay: Millis,
-    status: u16,
-    body: String,
-}
-
-/// What left the device.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Sent {
-    at: Millis,
-    party: u8,
-    path: String,
-    body: Option<String>,
-}
-
 impl Trace {
-    fn answer(&self, at: Millis, party: u8, path: &str, patience: Millis) -> (Millis, u16, String) {
-        let fits =
-            |rule: &&Rule| rule.from <= at && rule.party == party && path.contains(&rule.path);
-        match self.rules.iter().rfind(fits).filter(|rule| rule.status != 0) {
-            Some(rule) => (rule.delay, rule.status, rule.body.clone()),
-            None => (patience, 0, String::new()),
-        }
-    }
-
     /// Plays the script to a machine.
     fn play(&self) -> Vec<Sent> {
         let scene = Scene::new(servers(), self.descriptor.clone());

@@ -74,15 +74,21 @@ async fn what_is_cancelled_before_the_close_is_erased_and_whoever_comes_is_told(
     world.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn running_attempts_stop_and_come_to_nothing_after_a_restart() {
-    let plain = Plain::default();
-    let mut world = World::start(3, plain.clone()).await;
-    let (draft, inputs) = asked(&world).await;
+/// A question that all members compute on, and come to no end with.
+async fn computing(world: &World, plain: &Plain) -> (ComputationId, [Input; 2]) {
+    let (draft, inputs) = asked(world).await;
     let id = draft.draft.id();
     plain.hold();
     world.close(&draft).await;
     plain.waits_for(3).await;
+    (id, inputs)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn running_attempts_stop_and_come_to_nothing_after_a_restart() {
+    let plain = Plain::default();
+    let mut world = World::start(3, plain.clone()).await;
+    let (id, inputs) = computing(&world, &plain).await;
     // Members that compute hear of it by what the one says that was told.
     world.passes_on(false);
     world.members[2].cancel(&word(id)).await.unwrap();
@@ -245,11 +251,7 @@ async fn who_contradicts_itself_keeps_no_cancellation_from_others() {
     };
     let plain = Plain::default();
     let world = World::start_lying(3, plain.clone(), Some(Arc::new(lie))).await;
-    let (draft, inputs) = asked(&world).await;
-    let id = draft.draft.id();
-    plain.hold();
-    world.close(&draft).await;
-    plain.waits_for(3).await;
+    let (id, inputs) = computing(&world, &plain).await;
     world.passes_on(false);
     // Member 0 hears nothing of it either: it contradicts itself, and says nothing else to 1.
     world.members[2].cancel(&word(id)).await.unwrap();

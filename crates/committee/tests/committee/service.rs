@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::plain::Plain;
 use crate::world::{KEEP, OPEN, World, key, now, pass};
 use ostrakon_committee::{Phase, Refused};
-use ostrakon_computation::{Cancellation, Conclusion, Contributors, Input, Order, Parameters};
+use ostrakon_computation::{
+    Cancellation, ComputationId, Conclusion, Contributors, Input, Order, Parameters,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn inputs_are_sealed_computed_on_and_signed_by_all() {
@@ -144,12 +146,8 @@ async fn nobody_asks_but_those_whom_the_operator_knows() {
     world.stop().await;
 }
 
-/// A member that is killed again and again does not keep the others busy for ever; and what it says
-/// of the end is its own word, which the others do not repeat.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_computation_is_begun_sixteen_times_at_most() {
-    let plain = Plain::default();
-    let mut world = World::start(3, plain.clone()).await;
+/// A question about three inputs that is closed, and whose attempts are held.
+async fn held(world: &World, plain: &Plain) -> ComputationId {
     let draft = world.draft(|_| ());
     let id = draft.draft.id();
     world.create(&draft).await;
@@ -158,6 +156,16 @@ async fn a_computation_is_begun_sixteen_times_at_most() {
     }
     plain.hold();
     world.close(&draft).await;
+    id
+}
+
+/// A member that is killed again and again does not keep the others busy for ever; and what it says
+/// of the end is its own word, which the others do not repeat.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_computation_is_begun_sixteen_times_at_most() {
+    let plain = Plain::default();
+    let mut world = World::start(3, plain.clone()).await;
+    let id = held(&world, &plain).await;
     plain.waits_for(1).await;
     world.restart_after(1, "UPDATE computations SET generation = 16").await;
     let why = world.stopped(&id, usize::MAX).await;
@@ -356,14 +364,7 @@ async fn what_has_ended_without_a_result_makes_room_for_others() {
 async fn to_look_at_an_attempt_costs_no_more_than_to_read_what_is_known_of_it() {
     let plain = Plain::default();
     let world = World::start(3, plain.clone()).await;
-    let draft = world.draft(|_| ());
-    let id = draft.draft.id();
-    world.create(&draft).await;
-    for seed in 1..=3 {
-        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
-    }
-    plain.hold();
-    world.close(&draft).await;
+    let id = held(&world, &plain).await;
     plain.waits_for(3).await;
     let named = plain.named();
     for _ in 0..1000 {

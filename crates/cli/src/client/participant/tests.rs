@@ -10,60 +10,22 @@ use ostrakon_broadcast::room::Servers;
 use ostrakon_client::Scene;
 use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
-use ostrakon_protocol::{ServersInfo, Status};
-use serde::Deserialize;
+use ostrakon_protocol::ServersInfo;
 use tokio::time::Instant;
 
 use super::*;
 use crate::client::room::servers_of;
 use crate::client::{Connection, http_client};
 
-/// See `crates/client/tests/participant/trace.rs`.
-#[derive(Deserialize)]
-struct Trace {
-    servers: ServersInfo,
-    descriptor: RoomDescriptor,
-    key: [u8; 32],
-    seed: [u8; 32],
-    before: Option<u8>,
-    message: String,
-    start: Millis,
-    lasts: Millis,
-    statuses: Vec<Said>,
-    rules: Vec<Rule>,
-    requests: Vec<Sent>,
-}
+#[path = "../../../../client/tests/participant/script.rs"]
+mod script;
 
-#[derive(Deserialize)]
-struct Said {
-    at: Millis,
-    party: u8,
-    status: Option<Status>,
-}
-
-#[derive(Clone, Deserialize)]
-struct Rule {
-    from: Millis,
-    party: u8,
-    path: String,
-    delay: Millis,
-    status: u16,
-    body: String,
-}
-
-#[derive(Debug, PartialEq, Deserialize)]
-struct Sent {
-    at: Millis,
-    party: u8,
-    path: String,
-    body: Option<String>,
-}
+use self::script::{Sent, Trace};
 
 /// Servers that answer by a script, in tokio's virtual time.
 struct Scripted {
     began: Instant,
-    start: Millis,
-    rules: Vec<Rule>,
+    trace: Arc<Trace>,
     sent: Mutex<Vec<Sent>>,
 }
 
@@ -75,7 +37,7 @@ impl Scripted {
 
 impl Transport for Scripted {
     fn now(&self) -> Millis {
-        self.start + self.elapsed()
+        self.trace.start + self.elapsed()
     }
 
     fn exchange(
@@ -86,29 +48,24 @@ impl Transport for Scripted {
     ) -> BoxFuture<'static, (u16, Vec<u8>)> {
         let (at, party) = (self.elapsed(), party.0);
         let Http { path, body } = request;
-        let fits =
-            |rule: &&Rule| rule.from <= at && rule.party == party && path.contains(&rule.path);
-        let rule = self.rules.iter().rfind(fits).filter(|rule| rule.status != 0).cloned();
+        let patience = patience.as_millis() as Millis;
+        let (delay, status, answer) = self.trace.answer(at, party, &path, patience);
         self.sent.lock().unwrap().push(Sent { at, party, path, body });
         Box::pin(async move {
-            let Some(rule) = rule else {
-                tokio::time::sleep(patience).await;
-                return (0, Vec::new());
-            };
-            tokio::time::sleep(Duration::from_millis(rule.delay)).await;
-            (rule.status, rule.body.into_bytes())
+            tokio::time::sleep(Duration::from_millis(delay)).await;
+            (status, answer.into_bytes())
         })
     }
 }
 
-async fn play(trace: &Trace) -> Vec<Sent> {
+async fn play(trace: &Arc<Trace>) -> Vec<Sent> {
     let scripted = Arc::new(Scripted {
         began: Instant::now(),
-        start: trace.start,
-        rules: trace.rules.clone(),
+        trace: Arc::clone(trace),
         sent: Mutex::default(),
     });
-    let servers = servers_of(&trace.servers).unwrap();
+    let servers: ServersInfo = serde_json::from_value(trace.servers.clone()).unwrap();
+    let servers = servers_of(&servers).unwrap();
     let scene = Arc::new(Scene::new(servers, trace.descriptor.clone()));
     let (key, seed) = (SigningKey::from_seed(&trace.key), Secret::new(trace.seed));
     let before = trace.before.map(PartyId);
@@ -146,7 +103,7 @@ async fn the_command_line_sends_what_the_scripts_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
     for name in ["plain", "troubles", "again"] {
         let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
-        let trace: Trace = serde_json::from_str(&text).unwrap();
+        let trace: Arc<Trace> = Arc::new(serde_json::from_str(&text).unwrap());
         assert!(!trace.requests.is_empty());
         assert_eq!(play(&trace).await, trace.requests, "{name}");
     }
