@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ostrakon_broadcast::engine::{EpochContext, Shape};
+use ostrakon_broadcast::engine::EpochContext;
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{EpochId, RoomDescriptor, Servers};
+use ostrakon_broadcast::{RoomDescriptor, Servers};
 use ostrakon_client::{Action, Filled, Millis, Participant, Scene};
 use ostrakon_crypto::{Digest, Secret, SigningKey, merkle};
 use ostrakon_party::{PartyId, SessionId, wire};
@@ -21,6 +21,7 @@ use ostrakon_replicated::slots::{self, SlotSeeds, SlotsContext};
 use serde_json::{Value, json};
 
 use crate::script::{Rule, Said, Sent, Trace};
+use crate::world;
 
 const START: Millis = 1_790_000_000_000;
 
@@ -108,14 +109,7 @@ fn room() -> RoomDescriptor {
 
 fn context(number: u64) -> EpochContext {
     let room = room();
-    EpochContext {
-        epoch: EpochId { room: room.id(), number },
-        batch: number,
-        engine: room.engine,
-        shape: Shape::of(&room),
-        mode: room.mode,
-        minimum: room.minimum,
-    }
+    world::context(&room, number, room.minimum)
 }
 
 /// What a server gives for a slot of an epoch, as it answers a device.

@@ -193,7 +193,7 @@ impl World {
             actions: 0,
             stock: 1,
             peers: Vec::new(),
-            context: server.epoch.map(|(number, _)| context(number, server.minimum)),
+            context: server.epoch.map(|(number, _)| context(&room(), number, server.minimum)),
         }
     }
 
@@ -310,7 +310,7 @@ impl World {
                 .verifies(&envelope::request_digest(&name, &request.exchange), &request.signature)
         );
         let issue = vec![if server.spoils { 255 } else { party.0 }];
-        let mut context = context(server.names.unwrap_or(number), server.minimum);
+        let mut context = context(&room(), server.names.unwrap_or(number), server.minimum);
         context.batch = server.batch.unwrap_or(context.batch);
         let issued = Issued { context, slot, issue };
         let signer = if server.forges { (party.index() + 1) % 3 } else { party.index() };
@@ -388,13 +388,13 @@ fn servers(keys: &[SigningKey]) -> Servers {
     Servers { session: SessionId(Digest([9; 32])), keys }
 }
 
-fn context(number: u64, minimum: u32) -> EpochContext {
-    let room = room();
+/// What servers say of an epoch of this room.
+pub fn context(room: &RoomDescriptor, number: u64, minimum: u32) -> EpochContext {
     EpochContext {
         epoch: EpochId { room: room.id(), number },
         batch: number,
         engine: room.engine,
-        shape: Shape::of(&room),
+        shape: Shape::of(room),
         mode: room.mode,
         minimum,
     }

@@ -1,6 +1,6 @@
 //! Edges that a committee of processes computes on, as people contribute them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -11,13 +11,18 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// Homes of two people.
+fn homes(directory: &Path) -> [PathBuf; 2] {
+    let homes = ["home", "other"].map(|name| directory.join(name));
+    homes.iter().for_each(|home| std::fs::create_dir(home).unwrap());
+    homes
+}
+
 #[test]
 fn a_committee_computes_on_edges_of_files_and_bad_lines_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let members = Members::start(&directory.path().join("site"), free_base_port());
-    let (home, other) = (directory.path().join("home"), directory.path().join("other"));
-    std::fs::create_dir(&home).unwrap();
-    std::fs::create_dir(&other).unwrap();
+    let [home, other] = homes(directory.path());
     let (person, second) = (Person(&home), Person(&other));
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -169,9 +174,7 @@ fn a_long_contribution_goes_in_pieces_and_members_killed_between_hops_go_on() {
 fn another_question_is_asked_about_what_is_kept_and_whoever_contributed_was_told() {
     let directory = tempfile::tempdir().unwrap();
     let members = Members::start(&directory.path().join("site"), free_base_port());
-    let (home, other) = (directory.path().join("home"), directory.path().join("other"));
-    std::fs::create_dir(&home).unwrap();
-    std::fs::create_dir(&other).unwrap();
+    let [home, other] = homes(directory.path());
     let (person, second) = (Person(&home), Person(&other));
     let names = directory.path().join("names.txt");
     std::fs::write(&names, "anna\nben\ncarl\ndora\n").unwrap();
