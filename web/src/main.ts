@@ -1,7 +1,7 @@
 import { mount } from 'svelte';
 
 import './app.css';
-import App from './components/App.svelte';
+import App from './components/frame/App.svelte';
 import { installed } from './lib/page/installed.svelte';
 
 const target = document.getElementById('app');

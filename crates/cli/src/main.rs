@@ -4,45 +4,31 @@
 //! exit codes say what kind of failure it was. Results go to standard output (as JSON with
 //! `--json`), everything else to standard error.
 
-mod acme;
 mod bench;
-mod cards;
 mod chat;
-mod check;
 mod client;
 mod committee;
 mod completions;
 mod decide;
-mod demo;
 mod edge;
-mod export;
 mod failure;
-mod fault;
 mod graph;
-mod host;
-mod init;
-mod log;
+mod local;
 mod man;
 mod mixer;
 mod output;
-mod processes;
-mod renewal;
-mod room;
-mod say;
+mod rooms;
 mod secret;
-mod serve;
-mod site;
+mod serving;
 mod stats;
-mod token;
-mod up;
-mod upkeep;
-mod verify;
-mod watch;
-mod web;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::local::{demo, up};
+use crate::rooms::{export, fault, host, room, say, verify, watch};
+use crate::serving::{check, init, log, renewal, serve, token, web};
 
 /// Groups speak, write to each other, decide and count together, and nobody learns who said what:
 /// several servers hold pieces that tell nothing.

@@ -10,14 +10,14 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::composition::rank;
-use crate::dleq::{Claim, DleqProof, Oracle};
-use crate::elgamal::Ciphertext;
 use crate::fault::{CloseError, DecodeError, OpenError, PartialError};
 use crate::group::Group;
+use crate::group::elgamal::Ciphertext;
 use crate::hashing;
 use crate::history::History;
 use crate::key::OneTimeKey;
 use crate::params::{ELEMENT_BYTES, partial_bytes};
+use crate::proofs::dleq::{Claim, DleqProof, Oracle};
 use crate::session::Session;
 use crate::sharing::{KeyShare, LayerKey, lagrange};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Transcript};
 use rand_core::CryptoRng;
 
-use crate::combination::{Combination, Equations, Operand};
 use crate::composition::RowMaps;
-use crate::elgamal::Table;
 use crate::fault::{HistoryError, StepFault};
+use crate::group::elgamal::Table;
 use crate::group::{Group, sum};
+use crate::proofs::combination::{Combination, Equations, Operand};
 use crate::session::Session;
 use crate::statement::{Place, Statement};
 use crate::step::Step;
@@ -260,10 +260,10 @@ fn check_rerandomised<G: Group>(
     for (ballot, (table, maps)) in step.tables.iter().zip(maps).enumerate() {
         let old = before.first_halves(ballot);
         for map in maps.iter() {
-            let same =
-                |(_, (entry, old_entry)): &(usize, (&crate::elgamal::Ciphertext<G>, &usize))| {
-                    entry.u == old[**old_entry]
-                };
+            let same = |(_, (entry, old_entry)): &(
+                usize,
+                (&crate::group::elgamal::Ciphertext<G>, &usize),
+            )| { entry.u == old[**old_entry] };
             if let Some((entry, _)) = table.entries.iter().zip(map).enumerate().find(same) {
                 return Err(StepFault::NotRerandomised { ballot, entry });
             }

@@ -19,19 +19,14 @@
 
 pub mod ballot;
 pub mod closing;
-mod combination;
 pub mod composition;
-pub mod dleq;
-pub mod elgamal;
 pub mod fault;
-pub mod group;
+mod group;
 mod hashing;
 pub mod history;
 pub mod key;
 pub mod params;
-pub mod possession;
-mod proof;
-mod ristretto;
+mod proofs;
 pub mod session;
 pub mod sharing;
 mod statement;
@@ -40,8 +35,6 @@ pub mod visitor;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod toy;
 
 pub use ballot::Ballot;
 pub use closing::{Absence, Closing, Layer, PartialDecryption, Removed};
@@ -49,11 +42,12 @@ pub use fault::{
     CloseError, DecodeError, HistoryError, OpenError, PartialError, SessionError, StepFault,
     VisitError,
 };
-pub use group::Group;
+pub use group::ristretto::Ristretto;
+pub use group::{Group, elgamal};
 pub use history::{History, HistoryVerifier, verify_history};
 pub use key::OneTimeKey;
-pub use possession::ProofOfPossession;
-pub use ristretto::Ristretto;
+pub use proofs::possession::ProofOfPossession;
+pub use proofs::{dleq, possession};
 pub use session::{Session, SessionId};
 pub use sharing::{Helpers, KeyShare, LayerKey, ShareCommitments};
 pub use step::Step;

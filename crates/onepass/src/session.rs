@@ -5,8 +5,8 @@ use ostrakon_crypto::{Digest, Transcript};
 
 use crate::ballot::Ballot;
 use crate::closing::Layer;
-use crate::elgamal::{Ciphertext, Table};
 use crate::fault::SessionError;
+use crate::group::elgamal::{Ciphertext, Table};
 use crate::group::{Group, sum};
 use crate::hashing;
 use crate::params::{

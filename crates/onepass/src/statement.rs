@@ -3,10 +3,10 @@
 use ostrakon_crypto::{Digest, Transcript};
 
 use crate::composition::RowMaps;
-use crate::elgamal::Table;
 use crate::group::Group;
+use crate::group::elgamal::Table;
 use crate::hashing;
-use crate::proof::Commitments;
+use crate::proofs::disjunction::Commitments;
 use crate::session::Session;
 
 /// The public side of one step, but for its tables and proofs.

@@ -1,10 +1,10 @@
 //! A visitor's step and its wire form (spec, section 7).
 
-use crate::elgamal::Table;
 use crate::fault::StepFault;
 use crate::group::Group;
+use crate::group::elgamal::Table;
 use crate::params::{CIPHERTEXT_BYTES, proof_bytes};
-use crate::proof::StepProof;
+use crate::proofs::disjunction::StepProof;
 use crate::session::Session;
 
 /// The new tables of all ballots, and a proof for each. It says nothing about who made it: the

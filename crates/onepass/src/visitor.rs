@@ -6,12 +6,12 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 use crate::composition::RowMaps;
-use crate::elgamal::{Ciphertext, Table};
 use crate::fault::VisitError;
 use crate::group::Group;
+use crate::group::elgamal::{Ciphertext, Table};
 use crate::history::History;
 use crate::key::OneTimeKey;
-use crate::proof::{Witness, prove};
+use crate::proofs::disjunction::{Witness, prove};
 use crate::statement::combine;
 use crate::step::{Step, encode_tables};
 

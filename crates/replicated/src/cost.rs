@@ -66,7 +66,7 @@ pub fn online(shape: Shape) -> Cost {
 /// message more, are waited for by nobody who has the votes.)
 pub const ONLINE_ROUNDS: u32 = 1 + SHUFFLE_ROUNDS + 1;
 
-/// Opening the output ([`crate::epoch::Mixed::open`]).
+/// Opening the output ([`crate::online::epoch::Mixed::open`]).
 pub fn opening(shape: Shape) -> Cost {
     Cost { table: shape.bytes() as u64, constant: 2 * 32 }
 }

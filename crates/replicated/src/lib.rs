@@ -26,49 +26,27 @@ pub mod params;
 pub mod slots;
 
 #[cfg(feature = "server")]
-mod blame;
+mod accusation;
 #[cfg(feature = "server")]
 pub mod cost;
 #[cfg(feature = "server")]
-mod dispute;
-#[cfg(feature = "server")]
-pub mod epoch;
-#[cfg(feature = "server")]
-pub mod fault;
-#[cfg(feature = "server")]
 pub mod messages;
 #[cfg(feature = "server")]
-mod outcome;
+mod online;
 #[cfg(feature = "server")]
-mod output;
-#[cfg(feature = "server")]
-mod pads;
-#[cfg(feature = "server")]
-pub mod preprocessing;
+mod preparation;
 #[cfg(feature = "server")]
 mod run;
-#[cfg(feature = "server")]
-pub mod seal;
-#[cfg(feature = "server")]
-pub mod seeds;
-#[cfg(feature = "server")]
-mod set_equality;
-#[cfg(feature = "server")]
-pub mod setup;
-#[cfg(feature = "server")]
-mod shares;
-#[cfg(feature = "server")]
-mod shuffle;
-#[cfg(feature = "server")]
-mod shuffle_pair;
-#[cfg(feature = "server")]
-mod stock;
-#[cfg(feature = "server")]
-mod trusted;
 
+#[cfg(feature = "server")]
+pub use accusation::fault;
+#[cfg(feature = "server")]
+pub use online::{epoch, seal};
 pub use ostrakon_threeparty::pair;
 #[cfg(feature = "server")]
-pub use stock::Stock;
+pub use preparation::stock::Stock;
+#[cfg(feature = "server")]
+pub use preparation::{preprocessing, seeds, setup};
 
 #[cfg(feature = "server")]
 use ostrakon_threeparty::coin;

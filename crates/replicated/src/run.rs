@@ -3,7 +3,7 @@
 use ostrakon_party::{Header, Instance, Length, PartyId, Roster, SignedHeader, Step, Tag};
 use ostrakon_threeparty::{Offence, Protocol};
 
-use crate::fault::{Evidence, Fault};
+use crate::accusation::fault::{Evidence, Fault};
 use crate::messages::{self, Kind, Subject};
 
 pub use ostrakon_threeparty::run::either;

@@ -214,7 +214,7 @@ mod tests {
         let committee = Committee::new(&[0, 1, 2, 3].map(PartyId), 1).unwrap();
         let mut tape = Tape::new(&Secret::new([1; 32]));
         let masks = [1, 2, 3].map(Fp::new);
-        let shares = crate::vectors::share(&masks, 1, &committee, &mut tape);
+        let shares = crate::algebra::vectors::share(&masks, 1, &committee, &mut tape);
         (committee, shares, tape)
     }
 

@@ -8,9 +8,9 @@ use ostrakon_field::{Fp, Fp2, dot};
 use rand_core::Rng;
 use zeroize::Zeroize;
 
+use crate::algebra::interpolation::{agreeing, coefficients, fits, lagrange};
+use crate::algebra::vectors::combine;
 use crate::committee::Committee;
-use crate::interpolation::{agreeing, coefficients, fits, lagrange};
-use crate::vectors::combine;
 
 /// What has come from a member.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
 
-use crate::interpolation::lagrange;
+use crate::algebra::interpolation::lagrange;
 use crate::message::{Header, Instance, Signed};
 
 /// Something wrong that came from a peer.
@@ -97,6 +97,8 @@ fn off_polynomial(vector: &Signed, agreeing: &[Signed], instance: &Instance) -> 
     let (base, rest) = right.split_at(committee.corrupt() + 1);
     let points: Vec<Fp> = base.iter().map(|(i, _)| committee.point(*i)).collect();
     let vectors: Vec<&[Fp]> = base.iter().map(|(_, vector)| &vector[..]).collect();
-    let at = |i: usize| crate::vectors::combine(&lagrange(&points, committee.point(i)), &vectors);
+    let at = |i: usize| {
+        crate::algebra::vectors::combine(&lagrange(&points, committee.point(i)), &vectors)
+    };
     rest.iter().all(|(i, vector)| at(*i) == *vector) && at(culprit) != values
 }

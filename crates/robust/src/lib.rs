@@ -22,12 +22,12 @@
 //! with its numbered steps and the argument for every difference from the paper:
 //! `docs/spec/asynchromix.md`.
 
+mod algebra;
 pub mod client;
 mod collector;
 mod committee;
 pub mod cost;
 pub mod fault;
-pub mod interpolation;
 pub mod machine;
 pub mod message;
 pub mod offline;
@@ -36,8 +36,8 @@ pub mod phase;
 pub mod program;
 pub mod rotation;
 mod tape;
-pub mod vectors;
 
+pub use algebra::{interpolation, vectors};
 pub use collector::who_agrees;
 pub use committee::Committee;
 pub use tape::Tape;

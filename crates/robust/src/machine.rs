@@ -170,7 +170,7 @@ impl<P: Program> Machine<P> {
                 if let Some(secrets) = secrets {
                     assert_eq!(secrets.len(), count, "as many as the phase says");
                     let committee = &self.instance.committee;
-                    let vectors = crate::vectors::share(
+                    let vectors = crate::algebra::vectors::share(
                         &secrets,
                         committee.corrupt(),
                         committee,

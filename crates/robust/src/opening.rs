@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ostrakon_field::{Fp, dot};
 use rand_core::Rng;
 
+use crate::algebra::interpolation::lagrange;
 use crate::collector::Collector;
 use crate::committee::Committee;
-use crate::interpolation::lagrange;
 
 /// How the shares of an opening are believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-onepass",
         test: "equations_whose_errors_cancel_are_each_refused",
         edits: &[Edit {
-            file: "crates/onepass/src/combination.rs",
+            file: "crates/onepass/src/proofs/combination.rs",
             from: "                [G::random_weight(rng), G::random_weight(rng), G::random_weight(rng)];",
             to: "                [G::random_weight(rng); 3];",
         }],

@@ -11,8 +11,8 @@ use tokio::runtime::Runtime;
 
 use crate::client::http_client;
 use crate::output;
-use crate::processes::Processes;
-use crate::site::{Ports, Site};
+use crate::serving::processes::Processes;
+use crate::serving::site::{Ports, Site};
 
 /// Where `cargo xtask postgres` says that its PostgreSQL is.
 const VARIABLE: &str = "OSTRAKON_TEST_POSTGRES";

@@ -13,7 +13,7 @@ use ostrakon_broadcast::EngineKind;
 use serde::Serialize;
 
 use crate::output;
-use crate::room;
+use crate::rooms::room;
 
 /// The benchmarks. All but `decide` start processes on this machine.
 #[derive(clap::Subcommand)]

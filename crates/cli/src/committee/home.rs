@@ -11,8 +11,8 @@ use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::cards::{Directory, Kind};
 use crate::edge;
+use crate::serving::cards::{Directory, Kind};
 
 /// Members of committees.
 pub const KIND: Kind = Kind {

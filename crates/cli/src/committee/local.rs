@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use ostrakon_computation::Committee;
 
 use super::home::{FEWEST_REPORTS, Home, KIND, Settings};
-use crate::cards::{Directory, Loopback, run_until_stopped};
 use crate::output;
-use crate::site::Server;
+use crate::serving::cards::{Directory, Loopback, run_until_stopped};
+use crate::serving::site::Server;
 
 /// Options of `committee up`.
 #[derive(clap::Args)]

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use ostrakon_computation::Committee;
 
-use crate::cards::{self, Directory};
 use crate::output;
+use crate::serving::cards::{self, Directory};
 pub use home::FEWEST_REPORTS;
 use home::{Home, KIND, Settings};
 pub use serve::give_way;

@@ -15,10 +15,11 @@ use ostrakon_node::config::Limits;
 use ostrakon_party::{Party, PartyId, Roster, SessionId};
 
 use super::home::{Home, KIND};
-use crate::cards::{self, Directory, ServingOptions};
 use crate::client::{Connection, http_client};
-use crate::serve::told_to_stop;
-use crate::{edge, upkeep};
+use crate::edge;
+use crate::serving::cards::{self, Directory, ServingOptions};
+use crate::serving::serve::told_to_stop;
+use crate::serving::upkeep;
 
 /// How often the others are looked at while something is under way.
 const PAUSE: Duration = Duration::from_millis(100);

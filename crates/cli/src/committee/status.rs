@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use ostrakon_committee::{Overview, Phase, Store, overview};
 
 use super::home::{Home, KIND};
-use crate::cards::Directory;
 use crate::output;
+use crate::serving::cards::Directory;
 
 /// Options of `committee status`.
 #[derive(clap::Args)]

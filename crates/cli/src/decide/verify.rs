@@ -9,7 +9,8 @@ use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::refused;
 use crate::client::{Account, Decision};
-use crate::{edge, export, failure, secret};
+use crate::rooms::export;
+use crate::{edge, failure, secret};
 
 /// Options of `decide verify`.
 #[derive(clap::Args)]

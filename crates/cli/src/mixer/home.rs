@@ -8,7 +8,7 @@ use ostrakon_asynchromix::{Card, Description, Room};
 use ostrakon_crypto::{Secret, SigningKey};
 use serde::{Deserialize, Serialize};
 
-use crate::cards::{Directory, Kind};
+use crate::serving::cards::{Directory, Kind};
 use crate::{edge, secret};
 
 /// Servers of rooms without a clock.

@@ -8,7 +8,7 @@ use ostrakon_crypto::Digest;
 
 use super::home::{Home, KIND, Settings};
 use super::{RoomOptions, link_of};
-use crate::cards::{Directory, Loopback, run_until_stopped};
+use crate::serving::cards::{Directory, Loopback, run_until_stopped};
 use crate::{edge, output};
 
 /// Options of `mixer up`.

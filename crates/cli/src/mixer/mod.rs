@@ -21,7 +21,7 @@ use ostrakon_asynchromix::{Card, Description, Shape};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_mixer::TICK;
 
-use crate::cards::{self, Directory};
+use crate::serving::cards::{self, Directory};
 use crate::{edge, output, secret};
 use home::{Home, KIND, Settings};
 pub use link::{AnyLink, Link};

@@ -9,8 +9,8 @@ use ostrakon_mixer::{Config, Report, Runner};
 use ostrakon_node::config::Limits;
 
 use super::home::{Home, KIND};
-use crate::cards::{self, Directory, ServingOptions};
-use crate::serve::told_to_stop;
+use crate::serving::cards::{self, Directory, ServingOptions};
+use crate::serving::serve::told_to_stop;
 
 /// Options of `mixer serve`.
 #[derive(clap::Args)]

@@ -7,9 +7,9 @@ use ostrakon_crypto::hash::digest;
 
 use super::world::{World, binary, head};
 use crate::closing::Layer;
-use crate::elgamal::{Ciphertext, Table};
 use crate::fault::{DecodeError, HistoryError, SessionError, StepFault, VisitError};
-use crate::proof::{Witness, prove};
+use crate::group::elgamal::{Ciphertext, Table};
+use crate::proofs::disjunction::{Witness, prove};
 use crate::statement::combine;
 use crate::step::encode_tables;
 use crate::visitor::hand_on;

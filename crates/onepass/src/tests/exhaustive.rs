@@ -21,7 +21,7 @@
 use super::world::{OPERATORS, Recorded, World, absences, below, binary, head, seeded};
 use crate::closing::{Absence, Layer};
 use crate::composition::all;
-use crate::toy::Toy;
+use crate::group::toy::Toy;
 use crate::{Ballot, Closing, Group, Helpers, History, Ristretto, verify_history};
 
 /// A function of the numbers of visitors with each value.
@@ -208,7 +208,7 @@ impl Walk {
             (0..OPERATORS).map(|operator| *self.world.key(Layer::Operator(operator)).secret());
         let absent = closing.absent().iter().map(|visitor| self.keys[*visitor]);
         let key = operators.chain(absent).fold(Toy::scalar(0), |sum, key| sum + key);
-        let output = |(ballot, last): (usize, &crate::elgamal::Ciphertext<Toy>)| {
+        let output = |(ballot, last): (usize, &crate::group::elgamal::Ciphertext<Toy>)| {
             let x = last.v - Toy::multiscalar_mul(&[key], &[last.u]);
             let found =
                 self.world.session.encodings(ballot).iter().find(|(_, encoding)| *encoding == x);
@@ -370,7 +370,7 @@ fn decrypted(world: &World<Ristretto>, history: &crate::History<Ristretto>) -> V
     let visitors = history.remaining().into_iter().map(Layer::Visitor);
     let layers = visitors.chain((0..super::world::OPERATORS).map(Layer::Operator));
     let key = layers.fold(Ristretto::scalar(0), |sum, layer| sum + *world.key(layer).secret());
-    let read = |entry: &crate::elgamal::Ciphertext<Ristretto>| {
+    let read = |entry: &crate::group::elgamal::Ciphertext<Ristretto>| {
         let x = entry.v - entry.u * key;
         let found = world.session.encodings(0).iter().find(|(_, encoding)| *encoding == x);
         found.expect("an output").0

@@ -5,7 +5,7 @@ use ostrakon_crypto::Digest;
 use super::world::{World, absences, binary, head};
 use crate::closing::{Absence, Layer};
 use crate::fault::{CloseError, OpenError, PartialError};
-use crate::toy::Toy;
+use crate::group::toy::Toy;
 use crate::{Closing, Group, Helpers, KeyShare, Ristretto};
 
 fn tally(n: usize) -> Vec<crate::Ballot> {

@@ -3,12 +3,12 @@
 
 use super::world::{World, binary, head};
 use crate::closing::Layer;
-use crate::elgamal::{Ciphertext, Table};
 use crate::fault::{HistoryError, StepFault};
 use crate::group::Group;
+use crate::group::elgamal::{Ciphertext, Table};
 use crate::hashing;
 use crate::params::WEIGHT_BITS;
-use crate::proof::{Commitments, StepProof};
+use crate::proofs::disjunction::{Commitments, StepProof};
 use crate::statement::combine;
 use crate::step::{Step, encode_tables};
 use crate::{Helpers, Ristretto};

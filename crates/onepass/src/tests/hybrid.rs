@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use crate::composition::RowMaps;
-use crate::elgamal::{Ciphertext, Table};
 use crate::group::Group;
-use crate::proof::{Witness, prove};
+use crate::group::elgamal::{Ciphertext, Table};
+use crate::group::toy::{Exponent, Residue, Tiny};
+use crate::proofs::disjunction::{Witness, prove};
 use crate::statement::{Combined, Statement};
 use crate::tests::world::{below, seeded};
-use crate::toy::{Exponent, Residue, Tiny};
 use crate::visitor::hand_on;
 
 type View = Vec<(u64, u64)>;

@@ -4,10 +4,10 @@
 
 use super::world::{World, binary, head};
 use crate::closing::Layer;
-use crate::elgamal::{Ciphertext, Table};
 use crate::fault::StepFault;
 use crate::group::Group;
-use crate::proof::{Commitments, StepProof};
+use crate::group::elgamal::{Ciphertext, Table};
+use crate::proofs::disjunction::{Commitments, StepProof};
 use crate::statement::{Combined, Statement, combine};
 use crate::step::{Step, encode_tables};
 use crate::{Helpers, History, Ristretto};

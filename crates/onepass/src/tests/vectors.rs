@@ -5,8 +5,8 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha512};
 
 use crate::Ristretto;
-use crate::dleq::{Claim, DleqProof, Oracle};
 use crate::group::Group;
+use crate::proofs::dleq::{Claim, DleqProof, Oracle};
 
 type Element = <Ristretto as Group>::Element;
 type Scalar = <Ristretto as Group>::Scalar;

@@ -3,8 +3,8 @@
 use super::world::{World, below, binary, head, seeded};
 use crate::closing::Layer;
 use crate::fault::{DecodeError, SessionError, StepFault};
+use crate::group::toy::Toy;
 use crate::params::{MAX_ENTRIES, MAX_STEP_BYTES, partial_bytes, proof_bytes, table_entries};
-use crate::toy::Toy;
 use crate::{Ballot, Helpers, KeyShare, PartialDecryption, Ristretto, Session, Step};
 
 fn mixed(n: usize) -> Vec<Ballot> {

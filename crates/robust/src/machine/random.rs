@@ -7,13 +7,13 @@ use std::sync::Arc;
 use ostrakon_field::{Fp, Fp2};
 use rand_core::Rng;
 
+use crate::algebra::interpolation::{fits, lagrange};
+use crate::algebra::vectors::{combine, hyper_invertible, share};
 use crate::collector::{Collector, fingerprints};
 use crate::committee::Committee;
-use crate::interpolation::{fits, lagrange};
 use crate::message::Part;
 use crate::program::Given;
 use crate::tape::Tape;
-use crate::vectors::{combine, hyper_invertible, share};
 
 /// One member's part.
 pub(super) struct Random {

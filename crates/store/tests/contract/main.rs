@@ -1,7 +1,7 @@
 //! What the store promises, on SQLite and on PostgreSQL alike, and what only one of them can break.
 
+mod backends;
 mod board;
-mod cluster;
 mod decisions;
 mod epochs;
 mod erasure;
@@ -10,10 +10,7 @@ mod intake;
 mod logs;
 mod opening;
 mod place;
-mod postgres;
-mod proxy;
 mod sharing;
-mod sqlite;
 mod stock;
 
 use ostrakon_crypto::VerifyingKey;

@@ -6,7 +6,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_store::{Arrivals, Error, Intake, Offer, Seen, Store, SubmissionRow, Taken};
 use sqlx::Connection;
 
-use crate::postgres::rows_read;
+use crate::backends::postgres::rows_read;
 use crate::{P0, P1, Place, ROOM, assign, collecting, deliver, key, on_both, seal, submission};
 
 on_both!(

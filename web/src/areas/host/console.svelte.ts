@@ -15,7 +15,7 @@ import { epochView, isClosed } from '../../lib/rooms/seen/view';
 import { Told } from '../../lib/servers/told';
 import { Viewing } from '../../lib/rooms/seen/viewing.svelte';
 import { t } from '../../messages/host';
-import { Draft } from './draft.svelte';
+import { Draft } from './polls/draft.svelte';
 
 /** An invitation that was made on this page. */
 export interface Made {

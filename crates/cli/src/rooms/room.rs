@@ -1,0 +1,310 @@
+//! `ostrakon room`: what administrators do.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
+use ostrakon_broadcast::{EngineKind, Mode, RoomId, engines};
+use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
+use reqwest::Method;
+use serde::Serialize;
+
+use crate::client::{Connection, http_client};
+use crate::serving::administrator::Administrator;
+use crate::serving::site::Site;
+use crate::{output, secret};
+
+/// The commands about rooms.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Creates a room at all servers and prints its link.
+    Create(Create),
+    /// Lists the rooms.
+    List(Target),
+    /// Shows a room.
+    Show(One),
+    /// Closes a room for good. Its board remains.
+    Close(One),
+    /// Deletes a room at one server for good: it is closed at all, and this one erases its messages
+    /// and shows it no more.
+    Delete(One),
+}
+
+/// Whom to ask, and as whom.
+#[derive(clap::Args)]
+pub struct Target {
+    /// A server's address, as in http://127.0.0.1:7000; the local servers' unless given.
+    #[arg(long, requires = "token_file")]
+    server: Option<String>,
+    /// The file with the server's administrator token.
+    #[arg(long, requires = "server")]
+    token_file: Option<PathBuf>,
+    /// Where the local servers keep their data.
+    #[arg(long, default_value = "ostrakon-data", conflicts_with = "server")]
+    data_dir: PathBuf,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A room that exists.
+#[derive(clap::Args)]
+pub struct One {
+    /// The room's id.
+    #[arg(value_parser = room_id)]
+    room: RoomId,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A room to be created.
+#[derive(clap::Args)]
+pub struct Create {
+    /// The room's name.
+    name: String,
+    /// Bytes of a message, padding included: a multiple of 8 from 32 to 4096. A text may have two
+    /// bytes less.
+    #[arg(long, default_value_t = 256)]
+    payload: u32,
+    /// The most participants of an epoch.
+    #[arg(long, default_value_t = 192)]
+    capacity: u32,
+    /// Seconds of an epoch.
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+    /// The least number of participants with which an epoch is published, whichever server's are
+    /// left out: 3 takes five people. 1, two people, needs --without-crowd.
+    #[arg(
+        long,
+        default_value_t = USUAL_MINIMUM,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    minimum: u32,
+    /// How many people are expected; shown to whoever waits.
+    #[arg(long)]
+    people: Option<u32>,
+    /// Publishes what a single person says, or two with --minimum 1: everybody then knows whose
+    /// it is. For practice.
+    #[arg(long)]
+    without_crowd: bool,
+    /// The engine that mixes the messages.
+    #[arg(long, value_parser = engine(), default_value = "ruffle")]
+    engine: EngineKind,
+    /// What happens when a server cheats; --engine clarion is fair.
+    #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
+    mode: ModeArg,
+    /// What the room is for.
+    #[arg(long, default_value = "")]
+    purpose: String,
+    /// The file with the key of the room's host, for `ostrakon host`. If there is none, a key is
+    /// made.
+    #[arg(long)]
+    host_key: Option<PathBuf>,
+    /// Only those take part whom the host admits or invites.
+    #[arg(long, requires = "host_key")]
+    members: bool,
+    /// A room for messages between two people, for `ostrakon chat`: nothing in it can be read by
+    /// anybody else. It needs --payload 256 or more, and keeps messages for a day unless
+    /// --retention-days says otherwise.
+    #[arg(long, conflicts_with_all = ["host_key", "members"])]
+    messages: bool,
+    /// Days after which messages are erased; never unless given.
+    #[arg(long)]
+    retention_days: Option<u32>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The engines' names on the command line.
+pub fn engine_names() -> impl Iterator<Item = PossibleValue> {
+    EngineKind::ALL
+        .into_iter()
+        .map(|kind| PossibleValue::new(engines::name(kind)).help(engines::about(kind)))
+}
+
+/// Reads an engine's name.
+pub fn engine() -> impl TypedValueParser<Value = EngineKind> {
+    PossibleValuesParser::new(engine_names())
+        .map(|name| engines::named(&name).expect("no other name is taken"))
+}
+
+/// [`Mode`] on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArg {
+    /// The epoch stops before anything is revealed, and the messages enter the next one.
+    Fair,
+    /// A server that is proved honest finishes alone, and learns who said what.
+    Robust,
+}
+
+fn room_id(text: &str) -> Result<RoomId, String> {
+    RoomId::from_hex(text)
+        .ok_or_else(|| "a room's id has 32 lower-case hexadecimal digits".to_owned())
+}
+
+/// A room with its links.
+#[derive(Serialize)]
+struct RoomJson<'a> {
+    #[serde(flatten)]
+    room: &'a RoomInfo,
+    links: Vec<String>,
+}
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// If the server does not answer, or refuses.
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Create(create) => {
+            let administrator = administrator(&create.target)?;
+            let room = administrator.create(create.new_room()?).await?;
+            print(&administrator, &[room], create.target.json).await
+        }
+        Command::List(target) => {
+            let administrator = administrator(&target)?;
+            print(&administrator, &administrator.rooms().await?, target.json).await
+        }
+        Command::Show(one) => {
+            let administrator = administrator(&one.target)?;
+            let path = format!("rooms/{}", one.room.to_hex());
+            let room = administrator.call(Method::GET, &path, None).await?;
+            print(&administrator, &[room], one.target.json).await
+        }
+        Command::Close(one) => {
+            let administrator = administrator(&one.target)?;
+            let path = format!("rooms/{}", one.room.to_hex());
+            let room = administrator.call(Method::DELETE, &path, None).await?;
+            print(&administrator, &[room], one.target.json).await
+        }
+        Command::Delete(one) => delete(&one).await,
+    }
+}
+
+/// What was deleted.
+#[derive(Serialize)]
+struct Deleted {
+    deleted: String,
+}
+
+async fn delete(one: &One) -> Result<()> {
+    let administrator = administrator(&one.target)?;
+    let room = one.room.to_hex();
+    administrator.delete(&room).await?;
+    if one.target.json {
+        return output::json(&Deleted { deleted: room });
+    }
+    output::line(&format!(
+        "{room} is closed, and deleted at {}; the other servers keep its board until their operators delete it, too",
+        administrator.origin()
+    ))
+}
+
+impl Create {
+    /// The minimum; none that hides nobody, unless that is said in words.
+    fn minimum(&self) -> Result<u32> {
+        match (self.without_crowd, self.minimum) {
+            (true, 1) => Ok(1),
+            (true, _) => Ok(PRACTICE),
+            (false, 1) => bail!(
+                "--minimum 1 is no crowd: a message of two people is known to both, and one server can leave somebody alone \
+                 with it. Take 2 or more, or say --without-crowd"
+            ),
+            (false, minimum) => Ok(minimum),
+        }
+    }
+
+    fn new_room(&self) -> Result<NewRoom> {
+        let host = self
+            .host_key
+            .as_deref()
+            .map(crate::rooms::host::key_in)
+            .transpose()
+            .context("--host-key")?;
+        Ok(NewRoom {
+            purpose: self.purpose.clone(),
+            host: host.map(|key| key.verifying_key()),
+            admission: match (self.members, self.messages) {
+                (_, true) => Admission::Messages,
+                (true, false) => Admission::Members,
+                (false, false) => Admission::Open,
+            },
+            retention_days: self.retention_days.or(self.messages.then_some(1)),
+            payload: self.payload,
+            capacity: self.capacity,
+            seconds: self.seconds,
+            minimum: self.minimum()?,
+            people: self.people,
+            engine: self.engine,
+            mode: match self.mode {
+                ModeArg::Fair => Mode::Fair,
+                ModeArg::Robust => Mode::Robust,
+            },
+            ..NewRoom::named(&self.name)
+        })
+    }
+}
+
+/// Who asks, as the options say it.
+fn administrator(target: &Target) -> Result<Administrator> {
+    let http = http_client()?;
+    if let (Some(server), Some(file)) = (&target.server, &target.token_file) {
+        return Ok(Administrator::new(
+            Connection::new(http, server),
+            secret::read(file).context("--token-file")?,
+        ));
+    }
+    let site = Site::open(&target.data_dir).context(
+        "--data-dir holds no local servers; name another server with --server and --token-file",
+    )?;
+    site.administrator(http)
+}
+
+async fn print(administrator: &Administrator, rooms: &[RoomInfo], json: bool) -> Result<()> {
+    for room in rooms {
+        let links: Vec<_> = administrator.links(room).await?.iter().map(Link::to_string).collect();
+        if json {
+            output::json(&RoomJson { room, links })?;
+            continue;
+        }
+        let state = if room.state == RoomState::Open { "open" } else { "closed" };
+        let of = &room.descriptor;
+        output::line(&format!(
+            "{} ({state}): {}, {} slots of {} bytes, {} s, minimum {}",
+            of.name, room.id, of.capacity, of.payload, of.seconds, of.minimum
+        ))?;
+        links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        create: Create,
+    }
+
+    fn minimum(arguments: &[&str]) -> Result<u32> {
+        Line::try_parse_from([&["create", "Agora"], arguments].concat())?.create.minimum()
+    }
+
+    #[test]
+    fn a_room_has_a_crowd_unless_it_is_said_in_words_that_it_has_none() {
+        assert_eq!(minimum(&[]).unwrap(), 3);
+        assert_eq!(minimum(&["--minimum", "2"]).unwrap(), 2);
+        let refused = minimum(&["--minimum", "1"]).unwrap_err().to_string();
+        assert!(refused.contains("no crowd") && refused.contains("--without-crowd"), "{refused}");
+        assert!(minimum(&["--minimum", "0"]).is_err());
+        assert_eq!(minimum(&["--minimum", "1", "--without-crowd"]).unwrap(), 1);
+        assert_eq!(minimum(&["--without-crowd"]).unwrap(), PRACTICE);
+    }
+}

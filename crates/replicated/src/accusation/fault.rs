@@ -1,0 +1,108 @@
+//! Who did wrong, and how a third person can see it.
+//!
+//! Evidence is made of the culprit's own signatures. Nobody is accused for silence, and nobody on
+//! another party's word.
+
+use ostrakon_party::{PartyId, Roster, SignedHeader, wire};
+use ostrakon_threeparty::offence;
+use serde::{Deserialize, Serialize};
+
+use crate::accusation::blame::{BatchEvidence, ShuffleEvidence, opening_fails};
+use crate::messages::Subject;
+use crate::online::output::LastEvidence;
+use crate::online::pads::PadsEvidence;
+
+pub use ostrakon_threeparty::Statement;
+
+/// Proof that one party broke the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Evidence {
+    /// Two different statements under one tag.
+    Equivocation(Box<[SignedHeader; 2]>),
+    /// A message whose length or content its step forbids. The body is empty if the length is the
+    /// offence.
+    Malformed(Box<Statement>),
+    /// A commitment and what was said to open it, and does not.
+    Opening {
+        /// The commitment.
+        commitment: Box<Statement>,
+        /// The opening.
+        opening: Box<Statement>,
+    },
+    /// A batch whose seeds were opened: the culprit's message is not what they prescribe.
+    Batch(Box<BatchEvidence>),
+    /// Pads that do not open the pair's root.
+    Pads(Box<PadsEvidence>),
+    /// An online message that is not what the opened seeds prescribe.
+    Shuffle(Box<ShuffleEvidence>),
+    /// Wrong material for opening the output.
+    Last(Box<LastEvidence>),
+}
+
+/// A party that is proved to have cheated, and the proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{culprit} cheated: {}", self.what())]
+pub struct Fault {
+    /// The cheater.
+    pub culprit: PartyId,
+    /// In which run.
+    pub subject: Subject,
+    /// The proof.
+    pub evidence: Evidence,
+}
+
+/// Why a run ended without its result.
+pub type Stop = ostrakon_threeparty::Stop<Fault>;
+
+impl Fault {
+    /// What was done, in a few words.
+    pub fn what(&self) -> &'static str {
+        match &self.evidence {
+            Evidence::Equivocation(_) => "said two different things under one tag",
+            Evidence::Malformed(_) => "signed a malformed message",
+            Evidence::Opening { .. } => "opened a commitment to something else",
+            Evidence::Batch(_) => "deviated in preprocessing",
+            Evidence::Pads(_) => "showed pads that its commitment does not contain",
+            Evidence::Shuffle(_) => "sent a wrong table or digest in the shuffle",
+            Evidence::Last(_) => "gave wrong material for opening the output",
+        }
+    }
+
+    /// Whether the evidence proves the culprit's guilt to somebody who knows the roster only.
+    #[must_use]
+    pub fn verify(&self, roster: &Roster) -> bool {
+        self.proven(roster) == Some(self.culprit)
+    }
+
+    fn proven(&self, roster: &Roster) -> Option<PartyId> {
+        let subject = &self.subject;
+        if !matches!(subject, Subject::Setup) && !subject.shape().is_valid() {
+            return None;
+        }
+        match &self.evidence {
+            Evidence::Equivocation(two) => offence::equivocated(roster, subject, two),
+            Evidence::Malformed(statement) => offence::malformed(roster, subject, statement),
+            Evidence::Opening { commitment, opening } => {
+                offence::opened_otherwise(roster, subject, commitment, opening, opening_fails)
+            }
+            Evidence::Batch(evidence) => evidence.proven(roster, subject),
+            Evidence::Pads(evidence) => evidence.proven(roster, subject),
+            Evidence::Shuffle(evidence) => evidence.proven(roster, subject),
+            Evidence::Last(evidence) => evidence.proven(roster, subject),
+        }
+    }
+
+    /// Bytes for storing and sending.
+    pub fn encode(&self) -> Vec<u8> {
+        wire::encode(self)
+    }
+
+    /// Reads what [`Fault::encode`] writes. Says nothing about whether the evidence holds
+    /// ([`Fault::verify`]).
+    ///
+    /// # Errors
+    /// [`wire::Malformed`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, wire::Malformed> {
+        wire::decode(bytes)
+    }
+}

@@ -1,0 +1,4 @@
+//! Polynomials and vectors over the field.
+
+pub mod interpolation;
+pub mod vectors;
