@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::Secret;
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 use rayon::prelude::*;
@@ -230,8 +230,16 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
     let mut control = Connection::open(servers.ports[0]).await?;
     let info: ServersInfo = control.call(&Request::get("/api/v1/servers")).await?.json()?;
     let seconds = SHORTEST.max(options.clients / EXPECTED);
+    // An epoch closes as soon as all who have a place have handed in, if they are enough: here that
+    // is everybody, who come in groups.
+    let homes = u32::try_from(servers.ports.len()).context("there are few servers")?;
+    let minimum = options.clients - options.clients.div_ceil(homes);
     let body = serde_json::json!({
-        "name": "Intake", "payload": PAYLOAD, "capacity": options.clients, "seconds": seconds, "minimum": 1,
+        "name": "Intake",
+        "payload": PAYLOAD,
+        "capacity": options.clients,
+        "seconds": seconds,
+        "minimum": minimum,
     });
     let token = format!("authorization: Bearer {}\r\n", servers.token);
     let request = Request::post("/api/v1/rooms", &token, &body.to_string());
