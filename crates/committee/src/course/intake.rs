@@ -206,9 +206,10 @@ impl Course {
         let _uploading = self.uploading.lock().await;
         let _turn = self.intake.lock().await;
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
+        // A member that never agrees does not have it kept for ever. Noted first: whoever is killed
+        // between the two closes once more, and whoever sees it closed may count from then on.
+        self.note_over(inner).await?;
         self.say(inner, Said::Holdings(entries)).await?;
-        inner.config.store.drop_uploads(&self.id).await?;
-        // A member that never agrees does not have it kept for ever.
-        Ok(self.note_over(inner).await?)
+        Ok(inner.config.store.drop_uploads(&self.id).await?)
     }
 }
