@@ -56,7 +56,7 @@ enum Command {
     /// Runs the Rust tests and prints what they cost, each and by suite: seconds of processor time,
     /// and from beginning to end.
     Costs {
-        /// Arguments of `cargo nextest run` that choose tests, such as `-E 'package(ostrakon-net)'`.
+        /// Arguments of `cargo nextest run` that choose tests, such as `-E 'test(storm)'`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
