@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert';
 
 import { test } from './support/test.mjs';
-import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
+import { DESKTOP, LIGHT, PHONE, Visitor } from './support/visitor.mjs';
 
 /** Rounds of one second; everybody alone may take part, so that nobody waits for company. */
 const LETTERS = {
@@ -22,11 +22,7 @@ class Correspondent extends Visitor {
    * @param {import('@playwright/test').BrowserContextOptions} [options]
    */
   static async comes(browser, options = DESKTOP) {
-    const context = await browser.newContext({
-      reducedMotion: 'reduce',
-      serviceWorkers: 'block',
-      ...options,
-    });
+    const context = await browser.newContext({ ...LIGHT, ...options });
     return new Correspondent(await context.newPage());
   }
 

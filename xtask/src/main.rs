@@ -5,6 +5,7 @@
 //! in `target/`, `web/node_modules/`, `~/.cache/ostrakon` or the rustup toolchain), and otherwise
 //! say exactly what to install.
 
+mod costs;
 mod fuzz;
 mod gate;
 mod layers;
@@ -52,6 +53,20 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<String>,
     },
+    /// Runs the Rust tests and prints what they cost, each and by suite: seconds of processor time,
+    /// and from beginning to end.
+    Costs {
+        /// Arguments of `cargo nextest run` that choose tests, such as `-E 'test(storm)'`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// What cargo-nextest runs each test by, for `costs`.
+    #[command(name = costs::RUNNER, hide = true)]
+    RunOne {
+        /// The test's program and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<String>,
+    },
     /// Plants deliberate defects in a copy of the sources, and sees to it that each is found.
     Mutants {
         /// Plants only those whose names contain this.
@@ -86,17 +101,20 @@ fn main() -> ExitCode {
         Command::Picture => picture::write(),
         Command::Tidy => tidy::check(),
         Command::Postgres { command } => postgres::beside(&command),
+        Command::Costs { arguments } => costs::run(&arguments),
+        Command::RunOne { command } => return exit(costs::run_one(&command)),
         Command::Mutants { name } => mutants::run(&name),
         Command::Wasm => web::build_wasm(),
         Command::Stories { people } => web::stories(&people),
         Command::BenchWasm => web::bench_wasm(),
         Command::Worldwide { rest } => worldwide::run(&rest),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit(result.map(|()| ExitCode::SUCCESS))
+}
+
+fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::FAILURE
+    })
 }

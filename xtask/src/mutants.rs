@@ -1,5 +1,5 @@
 //! Deliberate defects that tests must find: each is planted in a copy of the sources, and the
-//! simulation is run on it, or the test that is there for it.
+//! simulation is run on it, or the test that is there for it, of the simulation or of a crate.
 //!
 //! A rule that no run can break is no test of anything. Each defect here breaks a promise of
 //! ARCHITECTURE.md or of the specifications in a way that somebody could break it by accident, and
@@ -11,12 +11,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell;
 
 mod clarion;
+mod directed;
 mod graphs;
 mod ledger;
 mod mixing;
@@ -25,6 +27,7 @@ mod statistics;
 mod tested;
 
 use clarion::CLARION;
+use directed::DIRECTED;
 use graphs::GRAPHS;
 use ledger::LEDGER;
 use mixing::MIXING;
@@ -32,8 +35,8 @@ use rooms::ROOMS;
 use statistics::STATISTICS;
 use tested::TESTED;
 
-/// The gate has time for so many seeds.
-const QUICK_SEEDS: u32 = 100;
+/// The gate has time for so many seeds, and such a defect is found long before they are over.
+const QUICK_SEEDS: u32 = 50;
 
 /// A defect.
 struct Mutant {
@@ -50,6 +53,14 @@ struct Edit {
     to: &'static str,
 }
 
+/// A defect that a test of the simulation is there for, which lets happen what brings it to light.
+struct Directed {
+    name: &'static str,
+    /// The test, or what the names of several have in common.
+    test: &'static str,
+    edits: &'static [Edit],
+}
+
 /// A defect that a test of one crate must find.
 struct Tested {
     name: &'static str,
@@ -61,24 +72,6 @@ struct Tested {
 }
 
 const MUTANTS: &[Mutant] = &[
-    Mutant {
-        name: "announce before it is written down",
-        seeds: 100,
-        edits: &[Edit {
-            file: "crates/node/src/ledger/agree.rs",
-            from: "        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
-        let effects = self.apply(number, &change, now);
-        self.introduction.kept(self.me(), number);
-        let signed =
-            self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);",
-            to: "        let signed =
-            self.party.send_all(
-                ControlStep::Announce.of(instance(self.me(), number)), bytes.clone());
-        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
-        let effects = self.apply(number, &change, now);
-        self.introduction.kept(self.me(), number);",
-        }],
-    },
     Mutant {
         name: "an announcement stands with one echo",
         seeds: 100,
@@ -171,15 +164,6 @@ const MUTANTS: &[Mutant] = &[
             to: "tally.votes[usize::from(*index)] += 2",
         }],
     },
-    Mutant {
-        name: "what a host erases stays",
-        seeds: 100,
-        edits: &[Edit {
-            file: "crates/node/src/rooms/hosting.rs",
-            from: "        Deed::Erase { target } => erasure::erase_epoch(&core, id, target.epoch).await,\n",
-            to: "        Deed::Erase { .. } => {}\n",
-        }],
-    },
 ];
 
 /// Plants one defect after the other, of those whose names contain `name`, and sees to it that each
@@ -190,8 +174,11 @@ const MUTANTS: &[Mutant] = &[
 pub fn run(name: &str) -> Result<()> {
     let chosen: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.name.contains(name)).collect();
     let tested: Vec<_> = tests().filter(|tested| tested.name.contains(name)).collect();
-    ensure!(chosen.len() + tested.len() > 0, "no defect's name contains `{name}`");
+    let directed: Vec<_> = DIRECTED.iter().filter(|defect| defect.name.contains(name)).collect();
+    let count = chosen.len() + tested.len() + directed.len();
+    ensure!(count > 0, "no defect's name contains `{name}`");
     find_by_tests(&tested)?;
+    find_directly(&directed)?;
     find(&chosen)
 }
 
@@ -206,23 +193,15 @@ fn find_by_tests(tested: &[&Tested]) -> Result<()> {
     let copy = shell::root().join("target/mutants");
     let mut unfound = Vec::new();
     for defect in tested {
-        refresh(&copy)?;
-        borrow_dependencies(&copy)?;
-        for (path, text) in planted(&copy, defect.name, defect.edits)? {
-            fs::write(&path, text)
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-        }
+        plant(&copy, defect.name, defect.edits)?;
         let test = |arguments: &[&str]| {
             let mut command = shell::cargo(&["test", "--package", defect.package]);
             let target = copy.join("target");
             command.args(arguments).current_dir(&copy).env("CARGO_TARGET_DIR", target);
             command
         };
-        shell::progress(&format!("{}: building", defect.name));
         shell::run(&mut test(&["--no-run"]))?;
-        let output = test(&[defect.test]).output().context("cargo cannot be started")?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if !output.status.success() && text.contains("test result: FAILED") {
+        if fails(&mut test(&[defect.test]))? {
             shell::progress(&format!("{}: found by {}", defect.name, defect.test));
         } else {
             unfound.push(defect.name);
@@ -232,8 +211,33 @@ fn find_by_tests(tested: &[&Tested]) -> Result<()> {
     Ok(())
 }
 
-/// Plants one defect, which the last commit draws from those that take few seeds: over some commits
-/// each of these has its turn. The others take many minutes, and have it at night.
+/// Plants defects that single tests of the simulation must find.
+fn find_directly(directed: &[&Directed]) -> Result<()> {
+    let copy = shell::root().join("target/mutants");
+    let mut unfound = Vec::new();
+    for defect in directed {
+        plant(&copy, defect.name, defect.edits)?;
+        shell::run(simulation(&copy).arg("--no-run"))?;
+        if fails(simulation(&copy).args(["--", defect.test]))? {
+            shell::progress(&format!("{}: found by {}", defect.name, defect.test));
+        } else {
+            unfound.push(defect.name);
+        }
+    }
+    ensure!(unfound.is_empty(), "the simulation finds nothing wrong with: {}", unfound.join("; "));
+    Ok(())
+}
+
+/// Whether a test that is run so fails: that it cannot be run is no proof of anything.
+fn fails(test: &mut Command) -> Result<bool> {
+    let output = test.output().context("cargo cannot be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(!output.status.success() && text.contains("test result: FAILED"))
+}
+
+/// Plants one defect, which the last commit draws from those that the simulation finds at once:
+/// over some commits each of these has its turn. The others take many minutes, and have it at
+/// night.
 ///
 /// # Errors
 /// As [`run`].
@@ -243,17 +247,18 @@ pub fn run_drawn() -> Result<()> {
     let digits = commit.get(..8).context("a commit has a name")?;
     let number = usize::from_str_radix(digits, 16).context("it is hexadecimal")?;
     let quick: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.seeds <= QUICK_SEEDS).collect();
-    find(&[quick[number % quick.len()]])
+    let drawn = number % (DIRECTED.len() + quick.len());
+    match DIRECTED.get(drawn) {
+        Some(defect) => find_directly(&[defect]),
+        None => find(&[quick[drawn - DIRECTED.len()]]),
+    }
 }
 
 fn find(mutants: &[&Mutant]) -> Result<()> {
     let copy = shell::root().join("target/mutants");
     let mut unfound = Vec::new();
     for mutant in mutants {
-        refresh(&copy)?;
-        borrow_dependencies(&copy)?;
-        plant(&copy, mutant)?;
-        shell::progress(&format!("{}: building", mutant.name));
+        plant(&copy, mutant.name, mutant.edits)?;
         shell::run(simulation(&copy).arg("--no-run"))?;
         let mut run = simulation(&copy);
         run.args(["--", "whatever"])
@@ -274,7 +279,7 @@ fn find(mutants: &[&Mutant]) -> Result<()> {
 }
 
 /// Cargo, to test the simulation of the copy.
-fn simulation(copy: &Path) -> std::process::Command {
+fn simulation(copy: &Path) -> Command {
     let mut command = shell::cargo(&["test", "--workspace", "--test", "simulation"]);
     command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target"));
     command
@@ -352,10 +357,14 @@ fn forget_moved(copy: &Path, folder: &Path, listed: &BTreeSet<&Path>) -> Result<
     Ok(())
 }
 
-fn plant(root: &Path, mutant: &Mutant) -> Result<()> {
-    for (path, text) in planted(root, mutant.name, mutant.edits)? {
+/// Makes the copy what the sources are, but for one defect.
+fn plant(copy: &Path, name: &str, edits: &[Edit]) -> Result<()> {
+    refresh(copy)?;
+    borrow_dependencies(copy)?;
+    for (path, text) in planted(copy, name, edits)? {
         fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
     }
+    shell::progress(&format!("{name}: building"));
     Ok(())
 }
 
@@ -399,6 +408,9 @@ mod tests {
     fn every_defect_fits_the_sources() {
         for mutant in MUTANTS {
             planted(shell::root(), mutant.name, mutant.edits).unwrap();
+        }
+        for directed in DIRECTED {
+            planted(shell::root(), directed.name, directed.edits).unwrap();
         }
         for tested in tests() {
             planted(shell::root(), tested.name, tested.edits).unwrap();

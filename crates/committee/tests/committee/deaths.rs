@@ -15,10 +15,11 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::{Channel, Instance, Message, PartyId, SessionId, Tag};
 use ostrakon_stats::Answer;
 use ostrakon_stats::asked::result;
+use sqlx::Connection;
 
 use crate::moments::Moment;
 use crate::statistics::{ask, report};
-use crate::world::World;
+use crate::world::{World, says};
 
 /// Where a message of an engine goes, and what it is.
 type Place = (SessionId, PartyId, PartyId, Tag);
@@ -88,19 +89,24 @@ impl Channel for Witnessed {
 
 /// How many people report.
 const REPORTS: usize = 3;
+/// Between two looks at a disk, on which nothing changes any more once the moment has come.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Waits for a member to come to a moment; false if it comes to its end without.
 async fn comes_to(world: &World, id: &ComputationId, member: usize, moment: Moment) -> bool {
     let condition = format!("SELECT {}", moment.condition(member, REPORTS));
-    loop {
-        if world.ask_disk(member, &condition).await {
-            return true;
+    let mut disk = world.disk(member).await;
+    let comes = loop {
+        if says(&mut disk, &condition).await {
+            break true;
         }
         if world.members[member].archive(id).is_ok() {
-            return false;
+            break false;
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+        tokio::time::sleep(LOOK).await;
+    };
+    disk.close().await.unwrap();
+    comes
 }
 
 /// A computation in which one member dies at this moment; whether there is such a moment.

@@ -380,7 +380,8 @@ impl World {
         self.restart_after(member, "").await;
     }
 
-    async fn disk(&self, member: usize) -> sqlx::SqliteConnection {
+    /// A connection to a member's database.
+    pub async fn disk(&self, member: usize) -> sqlx::SqliteConnection {
         let url = format!("sqlite://{}", self.home.path().join(format!("{member}.db")).display());
         sqlx::SqliteConnection::connect(&url).await.unwrap()
     }
@@ -391,15 +392,6 @@ impl World {
         let statements = sqlx::AssertSqlSafe(statements.to_owned());
         sqlx::raw_sql(statements).execute(&mut database).await.unwrap();
         database.close().await.unwrap();
-    }
-
-    /// Whether what a statement selects of a member's database is true.
-    pub async fn ask_disk(&self, member: usize, statement: &str) -> bool {
-        let mut database = self.disk(member).await;
-        let statement = sqlx::AssertSqlSafe(statement.to_owned());
-        let row = sqlx::query(statement).fetch_one(&mut database).await.unwrap();
-        database.close().await.unwrap();
-        row.get::<i64, _>(0) > 0
     }
 
     /// Stops a member and starts it again, after statements were carried out on its database: as if
@@ -533,4 +525,10 @@ impl World {
         };
         tokio::time::timeout(PATIENCE, there).await.expect("the honest members stop")
     }
+}
+
+/// Whether what a statement selects of a database is true.
+pub async fn says(database: &mut sqlx::SqliteConnection, statement: &str) -> bool {
+    let statement = sqlx::AssertSqlSafe(statement.to_owned());
+    sqlx::query(statement).fetch_one(database).await.unwrap().get::<i64, _>(0) > 0
 }

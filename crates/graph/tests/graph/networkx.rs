@@ -197,7 +197,7 @@ impl Case {
 #[test]
 fn results_are_those_of_networkx() {
     for (number, case) in (0u64..).zip(&cases()) {
-        if nightly() || number % 50 <= 1 || number >= 200 {
+        if nightly() || number % 50 == 0 || number >= 200 {
             case.linear_programs_are_right(number);
         }
     }

@@ -1,5 +1,6 @@
 //! When epochs close, and for how few people.
 
+mod erased;
 pub mod letters;
 mod mending;
 mod stories;
@@ -133,7 +134,7 @@ impl Scene {
 }
 
 /// The disk's threads need a runtime.
-fn inside<T>(work: impl FnOnce() -> T) -> T {
+pub fn inside<T>(work: impl FnOnce() -> T) -> T {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let _inside = runtime.enter();

@@ -184,6 +184,7 @@ impl Deployment {
             owner: self.owners.fetch_add(1, Ordering::SeqCst),
             ahead_ms: server.ahead_ms.load(Ordering::SeqCst),
             dies_after: AtomicU64::new(0),
+            stalled: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         });
         *server.machine.lock().unwrap() = Some(Arc::clone(&machine));
@@ -249,6 +250,13 @@ impl Deployment {
     pub fn kill_after(&self, party: PartyId, calls: u64) {
         if let Some(machine) = &*self.server(party).machine.lock().unwrap() {
             machine.dies_after.store(calls, Ordering::SeqCst);
+        }
+    }
+
+    /// Lets a server's disk stand still until the server is started again.
+    pub fn stall(&self, party: PartyId) {
+        if let Some(machine) = &*self.server(party).machine.lock().unwrap() {
+            machine.stalled.store(true, Ordering::SeqCst);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Machine {
     pub ahead_ms: u64,
     /// After so many more calls to its disk it dies; 0 for never.
     pub dies_after: AtomicU64,
+    /// Whether its disk stands still: whatever waits for it waits for ever.
+    pub stalled: AtomicBool,
     /// Whether it is dead and its files are being closed.
     pub closing: AtomicBool,
 }
@@ -90,7 +92,7 @@ impl Platform for Machine {
                 return;
             }
             self.pause(3_000).await;
-            if self.executor.is_dead(self.owner) {
+            if self.executor.is_dead(self.owner) || self.stalled.load(Ordering::SeqCst) {
                 std::future::pending::<()>().await;
             }
             self.carry_out(call);

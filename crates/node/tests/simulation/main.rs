@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use scenario::{Report, Setting};
 
 /// How long the test takes unless it is told how many seeds to run.
-const SHORT: Duration = Duration::from_secs(15);
+const SHORT: Duration = Duration::from_secs(10);
 /// Seeds of a nightly run.
 const NIGHTLY: u64 = 2000;
 /// After so many failures it is enough, unless told otherwise.

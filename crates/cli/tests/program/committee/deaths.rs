@@ -11,6 +11,8 @@ use crate::common::{free_base_port, nightly, signal, values};
 
 /// How many people report.
 const REPORTS: usize = 3;
+/// Between two looks at a disk, on which nothing changes any more once the moment has come.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A member's database.
 struct Disk<'a>(&'a tokio::runtime::Runtime, SqliteConnection);
@@ -73,7 +75,7 @@ fn killed_at(members: usize, victim: usize, moment: Moment) -> bool {
             if asking.is_finished() {
                 break false;
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(LOOK);
         };
         if died {
             signal("KILL", process);

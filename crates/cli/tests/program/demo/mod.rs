@@ -7,7 +7,7 @@ mod stats;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::{complaint, file, json, run};
+use crate::common::{complaint, file, json, nightly, run};
 use ostrakon_broadcast::Archive;
 use serde_json::Value;
 
@@ -77,10 +77,12 @@ fn check_archive(archive: &Path, link: &str, foreign: &str) {
         changed[at] = to;
         changed
     };
-    // Every position, as the library checks it; some, as people check them.
+    // Every position, as the library checks it, in one way by day; some, as people check them.
     for at in 0..text.len() {
         let to = if text[at] == b'1' { b'2' } else { b'1' };
-        for to in [to, text[at] ^ 1, b' '] {
+        let ways = [to, text[at] ^ 1, b' '];
+        let ways = if nightly() { &ways[..] } else { &ways[at % 3..][..1] };
+        for to in ways.iter().copied() {
             let accepted = to != text[at]
                 && std::str::from_utf8(&changed(at, to))
                     .is_ok_and(|text| Archive::verify(text, None).is_ok());

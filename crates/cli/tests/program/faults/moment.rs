@@ -3,8 +3,8 @@
 //! A server writes down what it is about to do before it does it. So whoever sees a record appear
 //! sees the server at that very step.
 
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
@@ -13,6 +13,11 @@ use crate::common::servers::PAUSE;
 
 /// Between two looks at the database.
 const LOOK: Duration = Duration::from_millis(1);
+/// After so many looks at which nothing seemed to be written the database is asked all the same.
+const UNASKED: u32 = 20;
+/// The system's time of a file is that of its last tick, of which there are a hundred a second at
+/// least: what is written within one of them changes it once.
+const TICK: Duration = Duration::from_millis(10);
 
 /// A step of an epoch, or of the preparation of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +97,7 @@ impl Moment {
     /// Waits until the moment comes at the server with this data directory.
     pub async fn comes(self, data: &Path) {
         let mut connection = open(data).await;
+        let mut written = Written::new(data);
         let mut before = None;
         loop {
             // A busy database is looked at again.
@@ -102,7 +108,7 @@ impl Moment {
             {
                 break;
             }
-            tokio::time::sleep(LOOK).await;
+            written.again().await;
         }
         // What matters is the moment, not how the connection ends.
         drop(connection.close().await);
@@ -167,10 +173,37 @@ impl DecisionMoment {
     /// Waits until the moment comes, or is over, where the numbers stood so at the beginning.
     pub async fn comes(self, data: &Path, numbers: &[i64; Self::ALL.len()]) {
         let mut connection = open(data).await;
+        let mut written = Written::new(data);
         while self.number(&mut connection).await < numbers[self as usize] + self.query().1 {
-            tokio::time::sleep(LOOK).await;
+            written.again().await;
         }
         drop(connection.close().await);
+    }
+}
+
+/// Whether anything may have been written to a database since it was asked last. To ask the file
+/// system is a thousand times cheaper than to ask the database.
+struct Written {
+    log: PathBuf,
+    before: Option<SystemTime>,
+}
+
+impl Written {
+    fn new(data: &Path) -> Self {
+        Self { log: data.join("ostrakon.db-wal"), before: None }
+    }
+
+    /// Waits until it is worth asking the database again.
+    async fn again(&mut self) {
+        for _ in 0..UNASKED {
+            tokio::time::sleep(LOOK).await;
+            let changed = std::fs::metadata(&self.log).and_then(|log| log.modified()).ok();
+            let fresh = changed.is_some_and(|at| at.elapsed().is_ok_and(|age| age < TICK));
+            if fresh || changed != self.before {
+                self.before = changed;
+                return;
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The raised hands of the tests among two to seven servers that die and come back.
 
+mod unwritten;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use ostrakon_node::jobs::Subject;
 use ostrakon_party::PartyId;
+use ostrakon_protocol::{Accepted, ServiceError};
 use serde_json::json;
 
 use crate::deployment::Deployment;
@@ -27,10 +30,20 @@ fn view(deployment: &Deployment, party: PartyId) -> Option<serde_json::Value> {
     Some(shown?.ok()?.view)
 }
 
-/// Hands are raised while servers die. Those that somebody was told of are shown by all servers in
-/// the end, with every server's own, and all have seen them.
-fn run(parties: u8, seed: u64) {
-    let (executor, mut random) = (Executor::new(seed), Random::new(seed ^ 0x6a6f_6273));
+/// Asks a server to raise a hand; its answer, if there is one.
+fn raise(
+    deployment: &Deployment,
+    party: PartyId,
+    name: &str,
+) -> Option<Result<Accepted, ServiceError>> {
+    let name = name.as_bytes().to_vec();
+    deployment
+        .call(party, |server| async move { server.job_say("hands", SUBJECT, &name).await }.boxed())
+}
+
+/// So many servers that are connected with each other.
+fn begin(parties: u8, seed: u64) -> Arc<Deployment> {
+    let executor = Executor::new(seed);
     let ledger = Arc::new(Ledger::default());
     let inner = Arc::new(PlainProvider(Arc::default()));
     let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
@@ -38,16 +51,44 @@ fn run(parties: u8, seed: u64) {
     deployment.parties().for_each(|party| deployment.start(party));
     let up = || deployment.parties().all(|party| deployment.pinned(party).is_some());
     assert!(executor.run_until(Duration::from_secs(60), Duration::from_millis(200), up));
+    deployment
+}
+
+/// What all servers show once it is the same, and every server's own hand is up and was seen by
+/// all; `None` if that does not come.
+fn settled(deployment: &Arc<Deployment>) -> Option<serde_json::Value> {
+    let mut shown = None;
+    let parties = deployment.parties().count();
+    let all_alike = || {
+        let down = deployment.parties().filter(|party| deployment.is_down(*party));
+        down.collect::<Vec<_>>().into_iter().for_each(|party| deployment.start(party));
+        let views: Vec<_> = deployment.parties().map(|party| view(deployment, party)).collect();
+        shown = views[0].clone().filter(|view| view["seen"] == json!(parties));
+        shown.is_some() && views.iter().all(|view| *view == shown)
+    };
+    let beat = Duration::from_millis(200);
+    let settled = deployment.executor.run_until(Duration::from_secs(300), beat, all_alike);
+    shown.filter(|_| settled)
+}
+
+/// The names of the hands in a view.
+fn hands(view: &serde_json::Value) -> BTreeSet<String> {
+    serde_json::from_value(view["hands"].clone()).expect("names")
+}
+
+/// Hands are raised while servers die. Those that somebody was told of are shown by all servers in
+/// the end, with every server's own, and all have seen them.
+fn run(parties: u8, seed: u64) {
+    let mut random = Random::new(seed ^ 0x6a6f_6273);
+    let deployment = begin(parties, seed);
+    let executor = deployment.executor.clone();
 
     let (mut said, mut asked): (BTreeSet<String>, BTreeSet<String>) = Default::default();
     for step in 0..STEPS {
         let party = PartyId(random.below(parties.into()) as u8);
         let name = format!("hand {step}");
-        let sent = name.clone().into_bytes();
         asked.insert(name.clone());
-        let taken = deployment.call(party, |server| {
-            async move { server.job_say("hands", SUBJECT, &sent).await }.boxed()
-        });
+        let taken = raise(&deployment, party, &name);
         if taken.is_some_and(|taken| taken.is_ok()) {
             said.insert(name);
         }
@@ -66,18 +107,9 @@ fn run(parties: u8, seed: u64) {
     deployment.parties().for_each(|party| deployment.kill_after(party, 0));
     let own: BTreeSet<_> =
         deployment.parties().map(|party| format!("server {}", party.0)).collect();
-    let mut shown = None;
-    let all_alike = || {
-        let down = deployment.parties().filter(|party| deployment.is_down(*party));
-        down.collect::<Vec<_>>().into_iter().for_each(|party| deployment.start(party));
-        let views: Vec<_> = deployment.parties().map(|party| view(&deployment, party)).collect();
-        shown = views[0].clone().filter(|view| view["seen"] == json!(parties));
-        shown.is_some() && views.iter().all(|view| *view == shown)
-    };
-    let settled =
-        executor.run_until(Duration::from_secs(300), Duration::from_millis(200), all_alike);
-    assert!(settled, "seed {seed}: {parties} servers do not show the same");
-    let hands: BTreeSet<String> = serde_json::from_value(shown.unwrap()["hands"].take()).unwrap();
+    let shown = settled(&deployment);
+    let shown = shown.unwrap_or_else(|| panic!("seed {seed}: {parties} servers do not agree"));
+    let hands = hands(&shown);
     assert!(said.is_subset(&hands) && own.is_subset(&hands), "seed {seed}: a hand is lost");
     assert!(hands.iter().all(|hand| own.contains(hand) || asked.contains(hand)));
     deployment.end();
