@@ -182,3 +182,45 @@ fn run(command: Command) -> anyhow::Result<()> {
     runtime.shutdown_background();
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// Every command line that takes a link from a file that is not there.
+    fn lines(command: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
+        let is_link = |arg: &&clap::Arg| match arg.get_id().as_str() {
+            "link" | "join" => true,
+            "room" => words.contains(&"chat".to_owned()),
+            _ => false,
+        };
+        let line = |arg: &clap::Arg| {
+            let option = arg.get_long().map(|name| format!("--{name}"));
+            words.iter().cloned().chain(option).chain(["@/nowhere/link".to_owned()]).collect()
+        };
+        let mut found: Vec<Vec<String>> =
+            command.get_arguments().filter(is_link).map(line).collect();
+        for sub in command.get_subcommands() {
+            found.extend(lines(sub, &[words, &[sub.get_name().to_owned()]].concat()));
+        }
+        found
+    }
+
+    #[test]
+    fn every_link_can_come_from_a_file_or_standard_input() {
+        let lines = lines(&Cli::command(), &["ostrakon".to_owned()]);
+        assert!(lines.len() > 30, "links are called so: {lines:?}");
+        for line in lines {
+            let Err(error) = Cli::try_parse_from(&line) else {
+                panic!("there is no link: {line:?}")
+            };
+            let says = error.to_string();
+            let looked =
+                error.kind() == ErrorKind::ValueValidation && says.contains("nowhere/link: ");
+            assert!(looked, "{line:?}: {says}");
+        }
+    }
+}

@@ -50,7 +50,7 @@ pub(crate) async fn run(
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "submissions cannot be recorded");
+                store.complain(&error, "submissions cannot be recorded");
                 for reply in replies {
                     drop(reply.send(Err(ServiceError::Internal)));
                 }

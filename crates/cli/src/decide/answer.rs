@@ -1,10 +1,10 @@
 //! `ostrakon decide answer`.
 
 use anyhow::{Result, bail, ensure};
+use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::{Ballot, Link, Receipt, Stage, Visit};
 
-use super::State;
-use super::plan;
+use super::{State, plan, report};
 use crate::client::answering::{self, chain};
 use crate::client::{Account, Decision};
 use crate::{output, secret};
@@ -50,6 +50,7 @@ pub async fn run(options: Options) -> Result<()> {
             "this device has answered, which cannot be changed any more; without --answer the receipt is shown again"
         );
     }
+    takes_answers(&visit, &key)?;
     answering::accept(&decision, &account, &mut visit).await?;
     if let Err(error) = answering::refill(&decision.deployment, &account).await {
         tracing::warn!(
@@ -58,6 +59,7 @@ pub async fn run(options: Options) -> Result<()> {
     }
     if options.wait {
         answering::until_answers_are_taken(&decision, &mut visit).await?;
+        takes_answers(&visit, &key)?;
     }
     let pending = account.memory().pending(&decision.link.decision).map(<[u8]>::to_vec);
     let Some(answers) = answers.or(pending) else {
@@ -74,6 +76,16 @@ pub async fn run(options: Options) -> Result<()> {
     }
     answering::answer(&decision, &mut account, &mut visit, &answers).await?;
     finish(&decision, &mut account, &mut visit, options.json).await
+}
+
+/// Whether it is not over, or this account's answer is among those that were given.
+fn takes_answers(visit: &Visit, owner: &VerifyingKey) -> Result<()> {
+    let chain = chain(visit)?;
+    let has_answered = |place: u16| chain.people()[usize::from(place)].answered().is_some();
+    match report::over(chain) {
+        Some(over) if !chain.person(owner).is_some_and(has_answered) => bail!(over),
+        _ => Ok(()),
+    }
 }
 
 /// The answers that were given; `None` if none was.

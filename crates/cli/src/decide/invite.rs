@@ -22,7 +22,8 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
     /// Sends the person's link to this address, if the first server has a mail server. The address
-    /// is not kept.
+    /// is not kept. That server reads the link, and whoever uses it first takes the place: hand it
+    /// over yourself if that must not be.
     #[arg(long, value_name = "ADDRESS", requires = "person")]
     mail: Option<String>,
     /// The language of the message: en or de.

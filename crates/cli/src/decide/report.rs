@@ -1,13 +1,18 @@
 //! What is known of a decision, for people and for programs.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use anyhow::Result;
-use ostrakon_decide::archive::Part;
+use ostrakon_decide::archive::{Part, ReportedPerson};
 use ostrakon_decide::operators::SERVERS;
 use ostrakon_decide::{Ballot, Chain, Meaning, Opening, Outcome, Report, Stage};
 use ostrakon_party::PartyId;
 use serde::Serialize;
 
 use crate::output;
+
+/// The last second of the year 9999.
+const END_OF_9999: u64 = 253_402_300_799;
 
 /// The servers' openings, by party.
 pub type Openings = Vec<(PartyId, Opening)>;
@@ -83,6 +88,65 @@ fn waiting(report: &Report, openings: &Openings) -> Option<String> {
     }
 }
 
+/// A time in seconds since 1970, in words.
+fn time(seconds: u64) -> String {
+    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds.min(END_OF_9999)))
+}
+
+/// The dates that count now, or when it ended, and how many must answer.
+fn dates(report: &Report) -> Vec<String> {
+    let Report { accept_by, deadline, ended_at, quorum, .. } = report;
+    let needed = || format!("nothing is opened unless at least {quorum} answer");
+    match report.stage {
+        Stage::Accepting => {
+            let by = format!("accept by {}; answer by {}", time(*accept_by), time(*deadline));
+            vec![by, needed()]
+        }
+        Stage::Answering => vec![format!("answer by {}", time(*deadline)), needed()],
+        Stage::Closed | Stage::Lapsed | Stage::Cancelled => {
+            let absent = report.people.iter().any(|person| person.part == Part::Absent);
+            let all = report.stage == Stage::Closed && !absent;
+            let early = |at: u64| all && at < *deadline;
+            let ended = ended_at.iter().map(|at| {
+                if early(*at) {
+                    format!("ended early, {}: all had answered", time(*at))
+                } else {
+                    format!("ended {}", time(*at))
+                }
+            });
+            ended.collect()
+        }
+    }
+}
+
+/// That no more answers are taken, and why; `None` as long as it is not over.
+pub fn over(chain: &Chain) -> Option<String> {
+    match chain.stage() {
+        Stage::Accepting | Stage::Answering => None,
+        Stage::Lapsed => {
+            let why = lapsed(&Report::new(chain, None, &[]));
+            Some(format!("it ended without a result: {why}"))
+        }
+        Stage::Cancelled => Some("its creator has called it off".into()),
+        Stage::Closed => Some("no more answers are taken: `decide status` tells the result".into()),
+    }
+}
+
+/// Why it ended without a result.
+fn lapsed(report: &Report) -> String {
+    let late = names(report, |part| matches!(part, Part::Invited));
+    let silent = names(report, |part| matches!(part, Part::Accepted));
+    let answered = |person: &&ReportedPerson| matches!(person.part, Part::Answered(_));
+    if !late.is_empty() {
+        format!("these did not accept in time: {late}")
+    } else if report.threshold == 0 {
+        format!("these stayed away, and nobody stands in: {silent}")
+    } else {
+        let answered = report.people.iter().filter(answered).count();
+        format!("{answered} answered, and {} had to", report.quorum)
+    }
+}
+
 /// Prints what is known.
 ///
 /// # Errors
@@ -133,18 +197,84 @@ pub fn show(report: &Report, openings: &Openings, json: bool) -> Result<()> {
         line(&format!("result: {result}"))?;
     }
     match report.stage {
-        Stage::Lapsed => line("it ended without a result")?,
+        Stage::Lapsed => line(&format!("it ended without a result: {}", lapsed(report)))?,
         Stage::Cancelled => line("its creator has called it off")?,
         _ => {}
     }
     report.shortage.iter().try_for_each(|text| line(&format!("there is no result: {text}")))?;
-    waiting.iter().try_for_each(|text| line(text))?;
+    waiting.into_iter().chain(dates(report)).try_for_each(|text| line(&text))?;
     line(&format!("{} records, head {}", report.records, report.head.to_hex()))
 }
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_crypto::Digest;
+    use ostrakon_decide::DecisionId;
+
     use super::*;
+
+    /// What a decision of three people comes to.
+    fn report(stage: Stage, parts: [Part; 3]) -> Report {
+        let person = |(name, part): (&str, Part)| ReportedPerson {
+            name: name.into(),
+            part,
+            verified: false,
+        };
+        Report {
+            decision: DecisionId([0; 16]),
+            servers: Digest([0; 32]),
+            question: "Shall we?".into(),
+            ballots: Vec::new(),
+            people: ["Ada", "Ben", "Clio"].into_iter().zip(parts).map(person).collect(),
+            threshold: 2,
+            accept_by: 951_827_696,
+            all_needed: false,
+            deadline: 1_795_325_999,
+            quorum: 3,
+            lapses: None,
+            ended_at: None,
+            warnings: Vec::new(),
+            stage,
+            outcome: None,
+            shortage: None,
+            records: 1,
+            head: Digest([0; 32]),
+        }
+    }
+
+    #[test]
+    fn the_dates_that_count_are_told() {
+        let (answered, accepted) = (Part::Answered(5), Part::Accepted);
+        let told = |report: &Report| dates(report).join("\n");
+        let accepting = told(&report(Stage::Accepting, [accepted, accepted, Part::Invited]));
+        assert!(
+            accepting
+                .contains("accept by Tue, 29 Feb 2000 12:34:56 GMT; answer by Sun, 22 Nov 2026")
+        );
+        assert!(accepting.contains("at least 3 answer"), "{accepting}");
+        let answering = told(&report(Stage::Answering, [answered, accepted, accepted]));
+        assert!(answering.starts_with("answer by") && !answering.contains("accept"), "{answering}");
+        let mut closed = report(Stage::Closed, [answered, answered, answered]);
+        closed.ended_at = Some(closed.deadline - 60);
+        assert!(
+            told(&closed).contains("ended early") && told(&closed).contains("all had answered")
+        );
+        closed.people[1].part = Part::Absent;
+        assert!(!told(&closed).contains("early"));
+        let endless = Report { deadline: u64::MAX, ..report(Stage::Answering, [accepted; 3]) };
+        assert!(told(&endless).contains("9999"), "{}", told(&endless));
+    }
+
+    #[test]
+    fn why_there_is_no_result_is_told() {
+        let (answered, accepted) = (Part::Answered(5), Part::Accepted);
+        let late = report(Stage::Lapsed, [accepted, Part::Invited, Part::Invited]);
+        assert_eq!(lapsed(&late), "these did not accept in time: Ben, Clio");
+        let few = report(Stage::Lapsed, [answered, answered, accepted]);
+        assert_eq!(lapsed(&few), "2 answered, and 3 had to");
+        let alone = Report { threshold: 0, ..few };
+        assert_eq!(lapsed(&alone), "these stayed away, and nobody stands in: Clio");
+    }
 
     #[test]
     fn outputs_are_told_in_the_options_words() {

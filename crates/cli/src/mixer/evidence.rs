@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::visiting::{describe, limited};
 use super::{Link, words};
 use crate::client::http_client;
-use crate::{failure, output};
+use crate::{failure, output, secret};
 
 /// How long a server's answer may take.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
@@ -24,7 +24,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(20);
 /// Options of `mixer evidence`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link.
+    /// The room's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// Where the evidence is written, for `ostrakon mixer judge`; a file that is there is not
     /// replaced.
@@ -40,8 +41,9 @@ pub struct Options {
 pub struct JudgeOptions {
     /// The file, from `ostrakon mixer evidence`.
     file: PathBuf,
-    /// The room's link: it says which room's servers the file is to be about. Nobody is asked.
-    #[arg(long)]
+    /// The room's link, or `-` or `@FILE`: it says which room's servers the file is to be about.
+    /// Nobody is asked.
+    #[arg(long, value_parser = secret::link::<Link>)]
     link: Link,
     /// Prints who is convicted as JSON.
     #[arg(long)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::visiting::Visiting;
 use super::{Link, words};
-use crate::{failure, output};
+use crate::{failure, output, secret};
 
 /// How long servers that do not answer are waited for.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// Options of `mixer status`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link.
+    /// The room's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// Prints it as JSON.
     #[arg(long)]

@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
+use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM, people_for};
 use ostrakon_broadcast::{EngineKind, Mode, RoomId, engines};
+use ostrakon_party::Trust;
 use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
 use reqwest::Method;
 use serde::Serialize;
@@ -16,6 +17,17 @@ use crate::client::{Connection, http_client};
 use crate::serving::administrator::Administrator;
 use crate::serving::site::Site;
 use crate::{output, secret};
+
+/// Places of a room unless something else is asked for.
+const USUAL_CAPACITY: u32 = 192;
+
+/// The minimum that suits so many people, as the page's form has it (`roomFor` in `crowd.ts`): six
+/// tenths of them are enough, three to eight people.
+fn minimum_for(people: u32) -> u32 {
+    let enough = people.saturating_mul(6).div_ceil(10).clamp(3, 8);
+    let trust = Trust::one_of_three();
+    (1..=enough).rev().find(|minimum| people_for(*minimum, &trust) <= enough).unwrap_or(1)
+}
 
 /// The commands about rooms.
 #[derive(clap::Subcommand)]
@@ -69,22 +81,19 @@ pub struct Create {
     /// bytes less.
     #[arg(long, default_value_t = 256)]
     payload: u32,
-    /// The most participants of an epoch.
-    #[arg(long, default_value_t = 192)]
-    capacity: u32,
+    /// The most participants of an epoch [default: 192, and for at least twice as many as --people]
+    #[arg(long)]
+    capacity: Option<u32>,
     /// Seconds of an epoch.
     #[arg(long, default_value_t = 10)]
     seconds: u32,
     /// The least number of participants with which an epoch is published, whichever server's are
-    /// left out: 3 takes five people. 1, two people, needs --without-crowd.
-    #[arg(
-        long,
-        default_value_t = USUAL_MINIMUM,
-        value_parser = clap::value_parser!(u32).range(1..)
-    )]
-    minimum: u32,
+    /// left out: 3 takes five people. 1, two people, needs --without-crowd [default: 3, or what
+    /// suits --people: three people are the fewest]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    minimum: Option<u32>,
     /// How many people are expected; shown to whoever waits.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     people: Option<u32>,
     /// Publishes what a single person says, or two with --minimum 1: everybody then knows whose
     /// it is. For practice.
@@ -207,14 +216,24 @@ impl Create {
     /// The minimum; none that hides nobody, unless that is said in words.
     fn minimum(&self) -> Result<u32> {
         match (self.without_crowd, self.minimum) {
-            (true, 1) => Ok(1),
+            (true, Some(1)) => Ok(1),
             (true, _) => Ok(PRACTICE),
-            (false, 1) => bail!(
+            (false, Some(1)) => bail!(
                 "--minimum 1 is no crowd: a message of two people is known to both, and one server can leave somebody alone \
                  with it. Take 2 or more, or say --without-crowd"
             ),
-            (false, minimum) => Ok(minimum),
+            (false, Some(minimum)) => Ok(minimum),
+            (false, None) => Ok(self.people.map_or(USUAL_MINIMUM, minimum_for)),
         }
+    }
+
+    /// The places. Rooms of few sizes: what the servers have prepared for one serves the others.
+    fn capacity(&self) -> u32 {
+        let mut places = USUAL_CAPACITY;
+        while places < 2 * self.people.unwrap_or(0) {
+            places *= 2;
+        }
+        self.capacity.unwrap_or(places)
     }
 
     fn new_room(&self) -> Result<NewRoom> {
@@ -234,7 +253,7 @@ impl Create {
             },
             retention_days: self.retention_days.or(self.messages.then_some(1)),
             payload: self.payload,
-            capacity: self.capacity,
+            capacity: self.capacity(),
             seconds: self.seconds,
             minimum: self.minimum()?,
             people: self.people,
@@ -273,12 +292,25 @@ async fn print(administrator: &Administrator, rooms: &[RoomInfo], json: bool) ->
         let state = if room.state == RoomState::Open { "open" } else { "closed" };
         let of = &room.descriptor;
         output::line(&format!(
-            "{} ({state}): {}, {} slots of {} bytes, {} s, minimum {}",
-            of.name, room.id, of.capacity, of.payload, of.seconds, of.minimum
+            "{} ({state}): {}, {} slots of {} bytes, {} s, {}",
+            of.name,
+            room.id,
+            of.capacity,
+            of.payload,
+            of.seconds,
+            crowd(of.minimum, &engines::trust(of.engine, links.len())?)
         ))?;
         links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
     }
     Ok(())
+}
+
+/// How many are enough, in people.
+fn crowd(minimum: u32, trust: &Trust) -> String {
+    if minimum == PRACTICE {
+        return "for practice, without a crowd".to_owned();
+    }
+    format!("minimum {minimum}: messages appear from {} people on", people_for(minimum, trust))
 }
 
 #[cfg(test)]
@@ -295,6 +327,32 @@ mod tests {
 
     fn minimum(arguments: &[&str]) -> Result<u32> {
         Line::try_parse_from([&["create", "Agora"], arguments].concat())?.create.minimum()
+    }
+
+    #[test]
+    fn the_minimum_and_the_places_suit_the_people_who_are_expected() {
+        // As in the page's tests of the form.
+        for (people, enough) in [(1, 3), (3, 3), (5, 3), (8, 5), (12, 8), (30, 8)] {
+            let minimum = minimum(&["--people", &people.to_string()]).unwrap();
+            assert_eq!(people_for(minimum, &Trust::one_of_three()), enough, "{people} people");
+        }
+        assert_eq!(minimum(&["--people", "3", "--minimum", "4"]).unwrap(), 4);
+        let places = |arguments: &[&str]| {
+            Line::try_parse_from([&["create", "Agora"], arguments].concat())
+                .unwrap()
+                .create
+                .capacity()
+        };
+        assert_eq!(places(&[]), 192);
+        assert_eq!(places(&["--people", "97"]), 384);
+        assert_eq!(places(&["--people", "97", "--capacity", "12"]), 12);
+    }
+
+    #[test]
+    fn how_many_are_enough_is_told_in_people() {
+        let trust = Trust::one_of_three();
+        assert_eq!(crowd(3, &trust), "minimum 3: messages appear from 5 people on");
+        assert!(crowd(PRACTICE, &trust).contains("without a crowd"));
     }
 
     #[test]

@@ -164,14 +164,14 @@ impl Progress {
         self.missing = missing(statuses, trust);
         self.show();
         // What is handed in has its place: now the servers count it, too.
-        if let Some(words) = in_words(self.missing).filter(|_| self.waits && !self.told) {
+        if let Some(words) = missing_in_words(self.missing).filter(|_| self.waits && !self.told) {
             self.told = true;
             self.bar.suspend(|| eprintln!("{words}"));
         }
     }
 
     fn show(&self) {
-        let words = in_words(self.missing).map(|words| format!("; {words}"));
+        let words = missing_in_words(self.missing).map(|words| format!("; {words}"));
         self.bar.set_message(format!("{}{}", self.state, words.unwrap_or_default()));
     }
 
@@ -203,7 +203,8 @@ fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
     more_needed(&present.collect::<Vec<_>>(), minimum, trust)
 }
 
-fn in_words(missing: u32) -> Option<String> {
+/// How many people are missing, in words; `None` if there are enough.
+pub fn missing_in_words(missing: u32) -> Option<String> {
     match missing {
         0 => None,
         1 => Some("one more person has to come, then messages appear".into()),
@@ -225,7 +226,7 @@ fn complaint(last: &LastEpoch, open: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
+    pub fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
         let status = serde_json::json!({
             "version": 1, "epoch": null, "mixing": [], "last": null, "minimum": minimum,
             "present": places, "places": places, "board_length": 0, "actions": 0, "stock": 1,
@@ -259,12 +260,15 @@ mod tests {
         let trust = Trust::one_of_three();
         let alone = [status([1, 0, 0], 3), status([0; 3], 3), status([0; 3], 3)];
         assert_eq!(missing(&alone, &trust), 4);
-        assert_eq!(in_words(4).unwrap(), "4 more people have to come, then messages appear");
+        assert_eq!(
+            missing_in_words(4).unwrap(),
+            "4 more people have to come, then messages appear"
+        );
         // Each server knows best who is with it; of a silent one the others say.
         let four = [status([1, 9, 0], 3), status([1, 2, 1], 3), None];
         assert_eq!(missing(&four, &trust), 1);
         let enough = [status([2, 0, 0], 3), status([0, 2, 0], 3), status([0, 0, 1], 3)];
-        assert_eq!((missing(&enough, &trust), in_words(0)), (0, None));
+        assert_eq!((missing(&enough, &trust), missing_in_words(0)), (0, None));
         assert_eq!(missing(&[None, None, None], &trust), 0, "nobody has said anything yet");
         assert_eq!(missing(&[status([1, 0, 0], 0), None, None], &trust), 0, "for practice");
     }

@@ -24,8 +24,9 @@ pub struct Options {
     #[arg(value_parser = secret::argument, required_unless_present = "things")]
     #[arg(allow_negative_numbers = true)]
     number: Option<String>,
-    /// The group that you belong to, if the question names groups: its name or its number.
-    #[arg(long, value_name = "NAME")]
+    /// The group that you belong to, if the question names groups: its name or its number, or `-`
+    /// or `@FILE`.
+    #[arg(long, value_name = "NAME", value_parser = secret::argument)]
     group: Option<String>,
     /// Instead of a number: a file with one thing on each line, if the question asks for lists.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["number", "group"])]
@@ -166,7 +167,39 @@ fn sign(
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use ostrakon_computation::ComputationId;
+    use ostrakon_crypto::Digest;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn what_is_reported_is_taken_from_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let committee = Digest([1; 32]);
+        let computation = ComputationId(Digest([2; 32]));
+        let origin = "http://127.0.0.1:7200".to_owned();
+        let link = Link { origin, committee, computation, invitation: None };
+        let file = |name: &str, text: String| {
+            std::fs::write(directory.path().join(name), text).unwrap();
+            format!("@{}", directory.path().join(name).display())
+        };
+        let [link, number, group] = [
+            file("link", link.to_string()),
+            file("number", "31\n".into()),
+            file("group", "north\n".into()),
+        ];
+        let line = ["report", &link, &number, "--group", &group];
+        let Options { link, number, group, .. } = Line::try_parse_from(line).unwrap().options;
+        assert_eq!(link.computation, computation);
+        assert_eq!((number.as_deref(), group.as_deref()), (Some("31"), Some("north")));
+    }
 
     #[test]
     fn numbers_groups_and_lists_are_read_as_they_are_given() {

@@ -271,4 +271,15 @@ fn two_people_come_in_by_one_link_and_whoever_is_not_approved_does_not() {
     let host = Device { home: host, link: created["link"].as_str().unwrap() };
     let passed = || !host.value("status", &[])["outcome"].is_null();
     assert!(looks(300, Duration::from_millis(200)).any(|()| passed()), "no result");
+
+    // Of two both are needed, and one never comes.
+    let create = ["decide", "create", "--server", up.origin(0), "--question", "And we?", "--json"];
+    let people =
+        ["--person", "Ann", "--person", "Cleo", "--accept-seconds", "5", "--seconds", "60"];
+    let created =
+        json(&[&create[..], &people, &["--state-dir", text(&host.home)]].concat()).remove(0);
+    let link = created["people"][0]["link"].as_str().unwrap();
+    let told =
+        Device { home: home("ann"), link }.refusal("answer", &["--answer", "yes", "--wait"], 1);
+    assert!(told.contains("did not accept in time") && told.contains("Cleo"), "{told}");
 }

@@ -129,7 +129,7 @@ fn log_of(core: &Core, room: &RoomId) -> Option<HostLog> {
 /// Tries until the disk does it.
 async fn persist<F: Future<Output = Result<(), Error>>>(core: &Core, work: impl Fn() -> F) {
     while let Err(error) = work().await {
-        tracing::error!(%error, "messages cannot be erased; trying again");
+        core.store.complain(&error, "messages cannot be erased; trying again");
         core.platform.sleep(RETRY).await;
     }
 }
@@ -234,7 +234,8 @@ async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
     for (room, days) in rooms {
         let from = done.entry(room).or_default();
         if let Err(error) = erase_before(core, room, over_before(now, days), from).await {
-            tracing::error!(%error, "messages whose time is over cannot be erased; trying again later");
+            let what = "messages whose time is over cannot be erased; trying again later";
+            core.store.complain(&error, what);
         }
     }
 }
@@ -267,7 +268,8 @@ async fn scrub(core: &Core) {
         // A reader is in the way.
         Ok(false) => core.desk.erased.notify_one(),
         Err(error) => {
-            tracing::error!(%error, "the database cannot be rid of what was erased; trying again");
+            let what = "the database cannot be rid of what was erased; trying again";
+            core.store.complain(&error, what);
             core.desk.erased.notify_one();
         }
     }

@@ -25,29 +25,45 @@ use crate::platform::Platform;
 pub(crate) struct Disk {
     store: Store,
     platform: Arc<dyn Platform>,
-    trouble: Arc<Mutex<Option<Trouble>>>,
+    writing: Arc<Mutex<Writing>>,
+    /// The database is another process, which may be gone although nothing is to be written.
+    apart: bool,
 }
 
-/// Since a write failed, until one succeeds.
-struct Trouble {
-    why: String,
-    /// When it was logged, in milliseconds since 1970.
-    logged: u64,
+/// Whether the store can be written, and what was logged of it.
+#[derive(Default)]
+struct Writing {
+    /// Why a write failed, until one succeeds that needs the disk.
+    trouble: Option<String>,
+    /// Whether it was logged that there is trouble, and not yet that there is none any more.
+    told: bool,
+    /// When trouble was last logged, in milliseconds since 1970.
+    logged: Option<u64>,
 }
 
-impl Trouble {
-    /// Trouble that begins, or goes on after what was known `before`; and whether to log it.
-    fn at(now: u64, why: String, before: Option<&Self>) -> (Self, bool) {
-        let logged =
-            before.map(|before| before.logged).filter(|logged| now < logged + LOG_EVERY_MS);
-        (Self { why, logged: logged.unwrap_or(now) }, logged.is_none())
+impl Writing {
+    /// A write has failed. Whether to log it: some writes may fail while others succeed, many times
+    /// a second.
+    fn failed(&mut self, why: String, now: u64) -> bool {
+        self.trouble = Some(why);
+        let due = self.logged.is_none_or(|logged| now >= logged + LOG_EVERY_MS);
+        if due {
+            (self.told, self.logged) = (true, Some(now));
+        }
+        due
+    }
+
+    /// A write has succeeded. Whether to log that there is no trouble any more.
+    fn succeeded(&mut self) -> bool {
+        self.trouble = None;
+        std::mem::take(&mut self.told)
     }
 }
 
-/// How often lasting trouble is logged, in milliseconds.
+/// How often trouble is logged, in milliseconds.
 const LOG_EVERY_MS: u64 = 60_000;
-/// How long [`Disk::keep_trying`] waits between two tries.
-const TRY_EVERY: Duration = Duration::from_secs(2);
+/// How long is waited between two tries while nothing can be written.
+pub(crate) const TRY_EVERY: Duration = Duration::from_secs(2);
 
 /// Passes calls that only read on to the store's functions of the same names.
 macro_rules! reads {
@@ -55,6 +71,21 @@ macro_rules! reads {
         impl Disk {
             $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
                 through(&*self.platform, self.store.$name($($argument),*)).await
+            })*
+        }
+    };
+}
+
+/// Passes calls that may change something on to the store's functions of the same names, and notes
+/// if the store cannot be written. That they succeed says nothing: they may find nothing to change,
+/// or change tables that PostgreSQL does not log, which works on a full disk, too.
+macro_rules! touches {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Disk {
+            $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
+                let result = through(&*self.platform, self.store.$name($($argument),*)).await;
+                self.note_failure(&result);
+                result
             })*
         }
     };
@@ -119,6 +150,20 @@ reads! {
     views(after: u64) -> Vec<View>;
 }
 
+touches! {
+    clear_offers(room: &RoomKey, below: u64) -> ();
+    forget_damaged() -> ();
+    forget_announcements(author: PartyId, below: u64) -> ();
+    forget_gatherings(before: u64) -> ();
+    forget_layers(before: u64) -> ();
+    forget_presence(before: u64) -> ();
+    forget_shares(before: u64) -> u64;
+    lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
+    scrub() -> bool;
+    show(name: &str, value: &[u8], now: u64) -> bool;
+    take_arrivals() -> Vec<Arrivals>;
+}
+
 writes! {
     add_stock_keys(owner: &[u8; 32], keys: &[([u8; 16], Vec<u8>)], most: usize) -> u64;
     add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
@@ -126,7 +171,6 @@ writes! {
     bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName])
         -> Option<Vec<OneTimeName>>;
     close_generation() -> ();
-    clear_offers(room: &RoomKey, below: u64) -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     count_mail(id: &DecisionKey, person: u16, most: (u32, u32)) -> bool;
     delete_batch(number: u64) -> ();
@@ -136,21 +180,14 @@ writes! {
     erase_layer(id: &DecisionKey) -> ();
     erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
-    forget_damaged() -> ();
-    forget_announcements(author: PartyId, below: u64) -> ();
-    forget_gatherings(before: u64) -> ();
-    forget_layers(before: u64) -> ();
     keep_gathering(id: &GatheringKey, body: &[u8], until: u64, most: u32) -> bool;
     keep_request(id: &GatheringKey, account: &[u8; 32], body: &[u8], most: u32) -> bool;
     keep_word(id: &GatheringKey, word: (u32, &[u8]), refused: &[[u8; 32]]) -> bool;
-    forget_presence(before: u64) -> ();
-    forget_shares(before: u64) -> u64;
     mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
     keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Drawn>;
     keep_share(name: &OneTimeName, expires: u64, body: &[u8]) -> Vec<u8>;
-    lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     note_damaged(room: &RoomKey, position: u64) -> ();
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
@@ -158,10 +195,7 @@ writes! {
     renew(renewed: &Renewed) -> ();
     rewrite_conclusion(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     rewrite_entry(room: &RoomKey, epoch: u64, body: &[u8]) -> ();
-    scrub() -> bool;
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
-    show(name: &str, value: &[u8], now: u64) -> bool;
-    take_arrivals() -> Vec<Arrivals>;
     take_in(many: &[Intake]) -> Vec<Taken>;
 }
 
@@ -173,46 +207,57 @@ impl Disk {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, Error> {
         let store = through(&*platform, Store::open(directory, database)).await?;
-        Ok(Self { store, platform, trouble: Arc::default() })
+        let apart = *database != Database::Sqlite;
+        Ok(Self { store, platform, writing: Arc::default(), apart })
     }
 
     /// See [`Store::join`].
     pub async fn join(database: &Database, platform: Arc<dyn Platform>) -> Result<Self, Error> {
         let store = through(&*platform, Store::join(database)).await?;
-        Ok(Self { store, platform, trouble: Arc::default() })
+        Ok(Self { store, platform, writing: Arc::default(), apart: true })
     }
 
-    /// Why nothing can be written: what the last write came to, if it failed.
+    /// Why nothing can be written: what a write came to, if none has succeeded since.
     pub fn trouble(&self) -> Option<String> {
-        let trouble = self.trouble.lock().expect("no panic while held");
-        trouble.as_ref().map(|trouble| trouble.why.clone())
+        self.writing.lock().expect("no panic while held").trouble.clone()
     }
 
     /// Takes notice of what a write came to.
     fn note<T>(&self, result: &Result<T, Error>) {
-        let mut trouble = self.trouble.lock().expect("no panic while held");
-        match result {
-            Ok(_) if trouble.take().is_some() => {
-                tracing::info!("the store can be written again");
-            }
-            Err(error) if error.may_pass() => {
-                let now = self.platform.now_ms();
-                let (lasting, due) = Trouble::at(now, error.to_string(), trouble.as_ref());
-                if due {
-                    tracing::error!(%error, "nothing can be written; trying again");
-                }
-                *trouble = Some(lasting);
-            }
-            _ => {}
+        if result.is_ok() && self.writing.lock().expect("no panic while held").succeeded() {
+            tracing::info!("the store can be written again");
+        }
+        self.note_failure(result);
+    }
+
+    fn note_failure<T>(&self, result: &Result<T, Error>) {
+        let Err(error) = result else { return };
+        let mut writing = self.writing.lock().expect("no panic while held");
+        if error.may_pass() && writing.failed(error.to_string(), self.platform.now_ms()) {
+            tracing::error!(%error, "nothing can be written; trying again");
+        }
+    }
+
+    /// Logs that something could not be done, unless it is known that nothing can be written: that
+    /// is logged already, and what is tried again every second would fill the log.
+    pub fn complain(&self, error: &Error, what: &str) {
+        if !error.may_pass() || self.trouble().is_none() {
+            tracing::error!(%error, "{what}");
         }
     }
 
     /// While nothing can be written, tries to, every few seconds: what was asked of this server
     /// meanwhile was refused, and may not be asked again. The first success is a record of it.
+    /// Otherwise looks whether a database that is another process is there.
     pub async fn keep_trying(self) {
         loop {
             self.platform.sleep(TRY_EVERY).await;
-            let Some(why) = self.trouble() else { continue };
+            let Some(why) = self.trouble() else {
+                if self.apart {
+                    self.note_failure(&self.generation().await);
+                }
+                continue;
+            };
             let record = NewAudit {
                 at: self.platform.now_ms(),
                 actor: "server".to_owned(),
@@ -290,16 +335,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lasting_trouble_is_logged_once_a_minute() {
-        let mut trouble: Option<Trouble> = None;
-        let mut logged = Vec::new();
+    fn trouble_is_logged_once_a_minute_whether_it_lasts_or_comes_and_goes() {
+        let (mut lasting, mut passing) = (Writing::default(), Writing::default());
+        let (mut logged, mut coming, mut going) = (Vec::new(), Vec::new(), 0);
         // Ten writes fail each second, for three minutes.
         for now in (5_000..185_000).step_by(100) {
-            let (lasting, due) = Trouble::at(now, format!("full at {now}"), trouble.as_ref());
-            assert_eq!(lasting.why, format!("full at {now}"), "what is told is the latest");
-            logged.extend(due.then_some(now));
-            trouble = Some(lasting);
+            let why = format!("full at {now}");
+            logged.extend(lasting.failed(why.clone(), now).then_some(now));
+            assert_eq!(lasting.trouble, Some(why.clone()), "what is told is the latest");
+            // Beside each that fails there is one that succeeds.
+            coming.extend(passing.failed(why, now).then_some(now));
+            going += usize::from(passing.succeeded());
+            assert_eq!(passing.trouble, None);
         }
         assert_eq!(logged, [5_000, 65_000, 125_000]);
+        assert_eq!((coming, going), (logged, 3));
     }
 }

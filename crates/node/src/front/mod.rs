@@ -27,8 +27,8 @@ use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
 use crate::boards::archive::BoardArchive;
 use crate::boards::reading::read_sound_board;
 use crate::config::Config;
-use crate::disk::Disk;
-use crate::front::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
+use crate::disk::{Disk, TRY_EVERY};
+use crate::front::sharing::{ALIVE, ALIVE_MS, Alive, RoomView, Trouble};
 use crate::intake::{self, Pending};
 use crate::memory::presence::{self, Bound, Full, Visitor};
 use crate::memory::verified::Verified;
@@ -116,17 +116,39 @@ pub(crate) async fn start(
     });
     front.spawn(intake::run(store, arriving, |_, _| {}));
     front.spawn(look(Arc::clone(&front)));
+    front.spawn(keep_trying(Arc::clone(&front)));
     Ok(front)
 }
 
 /// Reads what the engine shows, until the process stops.
 async fn look(front: Arc<Front>) {
+    let mut trouble = Trouble::default();
     loop {
-        if let Err(error) = front.read_views().await {
-            tracing::warn!(%error, "what the engine shows cannot be read; trying again");
+        let read = front.read_views().await;
+        let failed = read.as_ref().err().map(|_| "read").into_iter().collect();
+        match (trouble.is_news(failed, front.platform.now_ms()), read) {
+            (true, Err(error)) => {
+                tracing::warn!(%error, "what the engine shows cannot be read; trying again");
+            }
+            (true, Ok(())) => tracing::info!("what the engine shows can be read again"),
+            (false, _) => (),
         }
         front.presence.lock().expect("no panic while held").forget(front.platform.now_ms());
         front.platform.sleep(LOOK).await;
+    }
+}
+
+/// While nothing can be written, tries to: whoever looks whether this process is ready may send
+/// nobody to it meanwhile. What it writes is of no room, and counts for nothing.
+async fn keep_trying(front: Arc<Front>) {
+    let key = front.config.servers[usize::from(front.config.party)].key;
+    loop {
+        front.platform.sleep(TRY_EVERY).await;
+        if front.store.trouble().is_some() {
+            let seen = ostrakon_store::Seen { room: [0; 16], key, at: front.platform.now_ms() };
+            // Its failure is noted.
+            drop(front.store.take_in(&[Intake::Presence(seen)]).await);
+        }
     }
 }
 
@@ -477,8 +499,8 @@ impl Front {
             Some(Seen { shown: Alive { missing, .. }, .. }) if !missing.is_empty() => {
                 (missing.clone(), format!("{} cannot be reached", missing.join(", ")))
             }
-            Some(_) => {
-                let why = self.store.trouble();
+            Some(Seen { shown: Alive { unwritable, .. }, .. }) => {
+                let why = self.store.trouble().or_else(|| unwritable.clone());
                 (
                     Vec::new(),
                     why.map_or(String::new(), |why| format!("nothing can be written: {why}")),

@@ -51,6 +51,9 @@ pub(crate) struct Alive {
     pub servers: ServersInfo,
     /// Names of the servers that the engine cannot reach.
     pub missing: Vec<String>,
+    /// Why the engine can write nothing; engines of earlier versions do not say.
+    #[serde(default)]
+    pub unwritable: Option<String>,
 }
 
 /// How a room stands. Its id is the name under which it is shown.
@@ -90,7 +93,7 @@ struct Sharing {
 /// What does not succeed, so that a database that is away for an hour does not fill the log with as
 /// many lines as there were beats.
 #[derive(Default)]
-struct Trouble {
+pub(crate) struct Trouble {
     steps: Vec<&'static str>,
     /// When it was last told, in milliseconds since 1970.
     told: u64,
@@ -99,7 +102,7 @@ struct Trouble {
 impl Trouble {
     /// Whether the steps that failed in this beat are to be told: others than before, or the same
     /// ones for long enough.
-    fn is_news(&mut self, failed: Vec<&'static str>, now: u64) -> bool {
+    pub(crate) fn is_news(&mut self, failed: Vec<&'static str>, now: u64) -> bool {
         let news = self.steps != failed
             || (!failed.is_empty() && now.saturating_sub(self.told) >= TELL_AGAIN_MS);
         if news {
@@ -273,7 +276,11 @@ impl Sharing {
         if now.saturating_sub(self.shown_alive) < ALIVE_MS {
             return Ok(());
         }
-        let alive = Alive { servers: core.servers_info(), missing: core.missing() };
+        let alive = Alive {
+            servers: core.servers_info(),
+            missing: core.missing(),
+            unwritable: core.store.trouble(),
+        };
         let there = core.store.show(ALIVE, &encode(&alive), now).await;
         // A crash of the database has emptied what is not logged: everything is laid out and shown
         // again. Who is not told whether it has cannot ask a second time.

@@ -227,7 +227,7 @@ pub(crate) async fn follow(core: Arc<Core>, author: PartyId) {
                 return;
             }
             Err(End::Store(error)) => {
-                tracing::error!(%error, "announcements cannot be recorded; trying again");
+                core.store.complain(&error, "announcements cannot be recorded; trying again");
                 core.platform.sleep(std::time::Duration::from_secs(1)).await;
             }
         }

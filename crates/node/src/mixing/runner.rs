@@ -75,7 +75,9 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
     let conclusion = computed.conclude(epoch, previous);
     let bytes = wire::encode(&conclusion);
     while let Err(error) = core.store.conclude_epoch(&epoch.room.0, epoch.number, &bytes).await {
-        tracing::error!(epoch = epoch.number, %error, "what was found cannot be recorded; trying again");
+        let what =
+            format!("what was found in epoch {} cannot be recorded; trying again", epoch.number);
+        core.store.complain(&error, &what);
         core.platform.sleep(RETRY).await;
     }
     erasure::after_writing(&core, epoch).await;
@@ -409,7 +411,8 @@ impl Ballot {
         while let Err(error) =
             self.core.store.settle_epoch(&room.0, number, &outcome, entry.as_ref()).await
         {
-            tracing::error!(epoch = number, %error, "an outcome cannot be recorded; trying again");
+            let what = format!("the outcome of epoch {number} cannot be recorded; trying again");
+            self.core.store.complain(&error, &what);
             self.core.platform.sleep(RETRY).await;
         }
         let counters = &self.core.counters;
@@ -466,7 +469,9 @@ impl Ballot {
         write: impl Fn() -> F,
     ) {
         while let Err(error) = write().await {
-            tracing::error!(epoch = self.epoch.number, %error, "{what} cannot be recorded; trying again");
+            let Self { core, epoch, .. } = self;
+            let what = format!("epoch {}: {what} cannot be recorded; trying again", epoch.number);
+            core.store.complain(&error, &what);
             if let Error::State(_) = error {
                 return;
             }

@@ -261,3 +261,59 @@ async fn submissions_count_though_the_engine_was_not_told_of_them() {
     deployment.everywhere(room, 1).await;
     assert_eq!(deployment.messages(0, room).await.len(), 3);
 }
+
+/// Lets nothing more be put into a table, or so again.
+async fn fill(connection: &mut AnyConnection, table: &str, full: bool) {
+    let change = if full {
+        format!("CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()")
+    } else {
+        format!("DROP TRIGGER full_disk ON {table}")
+    };
+    sqlx::raw_sql(sqlx::AssertSqlSafe(change)).execute(connection).await.unwrap();
+}
+
+fn is_full(service: &Service) -> bool {
+    let readiness = service.readiness();
+    assert_eq!(readiness.ready, readiness.detail.is_empty());
+    readiness.detail.contains("nothing can be written")
+}
+
+/// As on a full disk, where tables that are not logged still take something.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_process_of_a_server_is_ready_while_nothing_can_be_written() {
+    let databases = databases("full").await;
+    let mut deployment = Deployment::start_shared(databases.clone()).await;
+    let intake = deployment.intake().await;
+    ready(&intake).await;
+    let mut connection = AnyConnection::connect(&databases[0]).await.unwrap();
+    let raise = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN RAISE 'full' USING ERRCODE = '53100'; END $$";
+    sqlx::raw_sql(raise).execute(&mut connection).await.unwrap();
+    for table in ["announcements", "audit"] {
+        fill(&mut connection, table, true).await;
+    }
+    deployment.servers[0].create_room(NewRoom::named("a room")).await.unwrap_err();
+    // Ten times a second it is looked who has handed in, which finds nothing and says nothing.
+    for _ in 0..100 {
+        assert!(is_full(&deployment.servers[0]), "not for a moment");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    while !is_full(&intake) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for table in ["announcements", "audit"] {
+        fill(&mut connection, table, false).await;
+    }
+    ready(&deployment.servers[0]).await;
+    ready(&intake).await;
+
+    // Of what only the intake process writes, only that one knows; and it tries by itself.
+    let room = deployment.room(20, 2).await;
+    let engine = std::mem::replace(&mut deployment.servers[0], intake.clone());
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
+    fill(&mut connection, "presence", true).await;
+    deployment.present(room, 0, 10).await.unwrap_err();
+    assert!(is_full(&intake) && engine.readiness().ready);
+    fill(&mut connection, "presence", false).await;
+    ready(&intake).await;
+}

@@ -187,6 +187,46 @@ test('who had not accepted in time is told so, whether it goes on without or has
   expect(few).toContain(t.lapsed.few(1, 2));
 });
 
+test('a result says who had not accepted in time, and that nobody stayed away only if nobody did', () => {
+  const outcome = { outputs: [1], meanings: [{ passed: true }] };
+  const resultOf = (...parts: View['people'][number]['part'][]) => {
+    const people = parts.map((part, place) => ({ name: `P${place}`, part, verified: false }));
+    return shown(null, outcome, { view: { people } });
+  };
+  const [anna, ben] = [{ answered: 3 }, { answered: 4 }];
+  expect(resultOf(anna, ben)).toContain(t.result.nobody);
+  const late = resultOf(anna, 'late');
+  expect(late).toContain(t.result.late(['P1']));
+  expect(late).not.toContain(t.result.nobody);
+  const both = resultOf(anna, 'absent', 'late');
+  expect(both).toContain(t.result.absent(['P1']));
+  expect(both).toContain(t.result.late(['P2']));
+});
+
+test('where it does not go on without somebody, nobody is told that answers are taken all the same', () => {
+  const people: View['people'] = [
+    { name: 'Anna', part: 'accepted', verified: false },
+    { name: 'Ben', part: 'invited', verified: false },
+  ];
+  const account = { key: { publicKey: () => 'b1' } };
+  const seen = (change: Partial<View>, person: number) =>
+    shown(null, null, { view: { ...accepting, people, ...change }, session: { account, person } });
+  const [goesOn, ends] = [
+    /at the latest from|or the time to accept is over/,
+    'ends without a result',
+  ];
+  for (const person of [0, 1]) {
+    const usual = seen({ remaining: 4, quorum: 3 }, person);
+    expect(usual).toMatch(goesOn);
+    expect(usual).not.toContain(ends);
+    for (const all of [{ all_needed: true }, { quorum: 4 }]) {
+      const page = seen({ remaining: 4, quorum: 3, ...all }, person);
+      expect(page).toContain(ends);
+      expect(page).not.toMatch(goesOn);
+    }
+  }
+});
+
 test('that it ended before the deadline is said where all had answered, and only there', () => {
   const ended = { ended_at: DEADLINE - 60, deadline: DEADLINE };
   const early = t.early((DEADLINE - 60) * 1000);

@@ -179,6 +179,17 @@ const isNamed = (seat: Seat | undefined, account: string): boolean =>
 
 export const hasAnswered = (part: Part): boolean => typeof part === 'object';
 
+/** Whether it ends without a result if anybody has not accepted in time. */
+export const needsAll = ({
+  all_needed,
+  quorum,
+  remaining,
+  ballots,
+}: Pick<View, 'all_needed' | 'quorum' | 'remaining' | 'ballots'>): boolean =>
+  all_needed ||
+  quorum >= remaining ||
+  ballots.some(({ function: rule }) => ruleName(rule) === 'custom');
+
 /** The options in the order in which people expect them: of two, yes comes before no. */
 export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {
   const order = options.map((_, option) => option);

@@ -159,8 +159,8 @@ export const de: Decide = {
     },
   },
   acceptBy: 'Annehmen bis',
-  acceptByHint:
-    'Geantwortet werden kann, sobald alle angenommen haben. Zu diesem Zeitpunkt geht es ohne die weiter, die es nicht getan haben; ihre Namen siehst du vorher.',
+  acceptByHint: (ends: boolean) =>
+    `Geantwortet werden kann, sobald alle angenommen haben. ${ends ? 'Hat jemand es zu diesem Zeitpunkt nicht getan, endet es ohne Ergebnis' : 'Zu diesem Zeitpunkt geht es ohne die weiter, die es nicht getan haben'}; ihre Namen siehst du vorher.`,
   acceptByOpen:
     'Bis dahin kann mit dem Link angefragt werden. Beginnen kannst du jederzeit vor der Frist.',
   allNeeded: 'Alle sind nötig: Hat jemand bis dahin nicht angenommen, endet es ohne Ergebnis',

@@ -77,8 +77,8 @@ export const de: Decision = {
 
   accept: {
     title: (name: string) => `${name}, du sollst mitentscheiden`,
-    text: (until: number) =>
-      `Zwei kurze Besuche: Jetzt nimmst du an, später antwortest du. Nimmst du an, macht dieses Gerät einen Schlüssel für diese Entscheidung; Anteile davon bekommen die Server nur, wo sie für dich einspringen können. Antworten kannst du, sobald alle angenommen haben, spätestens ab ${moment(until)}.`,
+    text: (until: number, all: boolean) =>
+      `Zwei kurze Besuche: Jetzt nimmst du an, später antwortest du. Nimmst du an, macht dieses Gerät einen Schlüssel für diese Entscheidung; Anteile davon bekommen die Server nur, wo sie für dich einspringen können. Antworten kannst du, sobald alle angenommen haben${all ? `; hat jemand es bis ${moment(until)} nicht getan, endet es ohne Ergebnis` : `, spätestens ab ${moment(until)}`}.`,
     remind: 'Den zweiten Besuch in den Kalender',
     reminder: (question: string) => `Antworten: ${question}`,
     button: 'Annehmen',
@@ -90,10 +90,10 @@ export const de: Decision = {
   },
   waiting: {
     title: 'Du hast angenommen',
-    text: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist, kannst du hier antworten. Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
-    anybody: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Geantwortet werden kann, sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist.`,
+    text: (names: string[], all: boolean) =>
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. ${all ? 'Sobald es alle getan haben, kannst du hier antworten; hat jemand es nicht rechtzeitig getan, endet es ohne Ergebnis.' : 'Sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist, kannst du hier antworten.'} Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
+    anybody: (names: string[], all: boolean) =>
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. ${all ? 'Geantwortet werden kann, sobald es alle getan haben; hat jemand es nicht rechtzeitig getan, endet es ohne Ergebnis.' : 'Geantwortet werden kann, sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist.'}`,
   },
 
   deadline: (at: number) => `Bis ${moment(at)}`,
@@ -191,8 +191,6 @@ export const de: Decision = {
       `Es gibt kein Ergebnis: ${answered} ${answered === 1 ? 'hat' : 'haben'} geantwortet, ${quorum} hätten antworten müssen. Von den Antworten wurde nichts enthüllt.`,
     accepted: (names: string[]) =>
       `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen, und ohne sie geht es nicht weiter. Von den Antworten wurde nichts enthüllt.`,
-    invited: (names: string[]) =>
-      `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
     absent: (names: string[]) =>
       `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,
   },
@@ -223,6 +221,8 @@ export const de: Decision = {
     none: 'Kein Termin passt',
     absent: (names: string[]) =>
       `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,
+    late: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'hatte' : 'hatten'} nicht rechtzeitig angenommen: Es ging ohne ${names.length === 1 ? 'diese Person' : 'sie'} weiter, und an ihrer Stelle zählte nichts.`,
     nobody: 'Niemand ist weggeblieben.',
     verified: (n: number) =>
       n === 0
@@ -283,7 +283,7 @@ export const de: Decision = {
   },
   mail: {
     none: 'Kein Server hier verschickt E-Mails. Kopiere jeden Link und verschicke ihn selbst.',
-    hint: 'Die Links lassen sich per E-Mail verschicken. Der Server benutzt eine Adresse für die eine Nachricht und behält sie nicht; dieser Browser schon. Mailserver unterwegs können den Link lesen, und wer ihn zuerst benutzt, nimmt den Platz ein.',
+    hint: 'Die Links lassen sich per E-Mail verschicken. Der Server, der einen Link verschickt, liest ihn, Mailserver unterwegs können es auch, und wer ihn zuerst benutzt, nimmt den Platz ein: Gib ihn selbst weiter, wenn das nicht sein darf. Der Server benutzt eine Adresse für die eine Nachricht und behält sie nicht; dieser Browser schon.',
     language: 'Sprache der Nachrichten',
     all: (n: number) => `${several(n, 'Link', 'Links')} per E-Mail verschicken`,
     address: (name: string) => `E-Mail-Adresse von ${name}`,

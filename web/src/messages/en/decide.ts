@@ -158,8 +158,8 @@ export const en = {
     },
   },
   acceptBy: 'Accept by',
-  acceptByHint:
-    'Answers are taken as soon as everybody has accepted. At this time it goes on without those who have not; you see their names beforehand.',
+  acceptByHint: (ends: boolean) =>
+    `Answers are taken as soon as everybody has accepted. ${ends ? 'If somebody has not at this time, it ends without a result' : 'At this time it goes on without those who have not'}; you see their names beforehand.`,
   acceptByOpen:
     'Until then people can ask by the link. You can begin at any time before the deadline.',
   allNeeded: 'All are needed: if somebody has not accepted by then, it ends without a result',

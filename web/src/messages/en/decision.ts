@@ -75,8 +75,8 @@ export const en = {
 
   accept: {
     title: (name: string) => `${name}, you are asked to decide`,
-    text: (until: number) =>
-      `Two short visits: now you accept, later you answer. If you accept, this device makes a key for this decision; the servers are given shares of it only where they can stand in for you. You can answer as soon as all have accepted, at the latest from ${moment(until)} on.`,
+    text: (until: number, all: boolean) =>
+      `Two short visits: now you accept, later you answer. If you accept, this device makes a key for this decision; the servers are given shares of it only where they can stand in for you. You can answer as soon as all have accepted${all ? `; if somebody has not by ${moment(until)}, it ends without a result` : `, at the latest from ${moment(until)} on`}.`,
     remind: 'Put the second visit into the calendar',
     reminder: (question: string) => `Answer: ${question}`,
     button: 'Accept',
@@ -87,10 +87,10 @@ export const en = {
   },
   waiting: {
     title: 'You have accepted',
-    text: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, or the time to accept is over, you can answer here. You may close this page and come back with the same link.`,
-    anybody: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has, or the time to accept is over.`,
+    text: (names: string[], all: boolean) =>
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. ${all ? 'When everybody has, you can answer here; if somebody has not in time, it ends without a result.' : 'When everybody has, or the time to accept is over, you can answer here.'} You may close this page and come back with the same link.`,
+    anybody: (names: string[], all: boolean) =>
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. ${all ? 'Answers can be given when everybody has; if somebody has not in time, it ends without a result.' : 'Answers can be given when everybody has, or the time to accept is over.'}`,
   },
 
   deadline: (at: number) => `Until ${moment(at)}`,
@@ -185,8 +185,6 @@ export const en = {
       `There is no result: ${people(answered)} answered, and ${quorum} had to. Nothing of the answers was revealed.`,
     accepted: (names: string[]) =>
       `There is no result: ${spoken(names)} did not accept in time, and it does not go on without them. Nothing of the answers was revealed.`,
-    invited: (names: string[]) =>
-      `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
     absent: (names: string[]) =>
       `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
   },
@@ -216,6 +214,8 @@ export const en = {
     none: 'No date suits',
     absent: (names: string[]) =>
       `${spoken(names)} stayed away. The assumed answer counted instead.`,
+    late: (names: string[]) =>
+      `${spoken(names)} had not accepted in time: it went on without ${names.length === 1 ? 'that person' : 'them'}, and nothing counted instead.`,
     nobody: 'Nobody stayed away.',
     verified: (n: number) =>
       n === 0
@@ -275,7 +275,7 @@ export const en = {
   },
   mail: {
     none: 'No server here sends e-mail. Copy each link, and send it yourself.',
-    hint: 'The links can be sent by e-mail. The server uses an address for the one message and does not keep it; this browser does. Mail servers on the way can read the link, and whoever uses it first takes the place.',
+    hint: 'The links can be sent by e-mail. The server that sends a link reads it, mail servers on the way can, too, and whoever uses it first takes the place: hand it over yourself if that must not be. The server uses an address for the one message and does not keep it; this browser does.',
     language: 'Language of the messages',
     all: (n: number) => `Send ${several(n, 'link', 'links')} by e-mail`,
     address: (name: string) => `E-mail address of ${name}`,

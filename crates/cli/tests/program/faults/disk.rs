@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command as Run;
+use std::time::Duration;
 
 use tokio::process::Command;
 
@@ -15,6 +16,8 @@ use crate::common::speakers::Speakers;
 /// lives on.
 const LIMITED: &str = r#"trap '' XFSZ; ulimit -S -f "$0"; exec "$@""#;
 
+/// In which dozens of writes fail.
+const TRIED: Duration = Duration::from_secs(8);
 /// The server whose disk is full.
 const FULL: usize = 1;
 
@@ -39,6 +42,13 @@ async fn a_server_whose_disk_takes_no_more_says_so_and_goes_on_when_there_is_roo
         }
     };
     servers.in_time("the server complains about its disk", complained).await;
+    // Much is tried meanwhile, again and again; that is told once a minute.
+    let since = tokio::time::Instant::now();
+    let complaints = || servers.logged(FULL).matches("check that it has room").count() as u64;
+    let before = complaints();
+    tokio::time::sleep(TRIED).await;
+    let more = complaints() - before;
+    assert!(more <= 2 + since.elapsed().as_secs() / 60, "{more} lines: {}", servers.logged(FULL));
 
     let process = servers.process(FULL).to_string();
     let lifted = Run::new("prlimit")

@@ -32,6 +32,8 @@ struct Story {
     first: Option<u64>,
     /// From writing to the wall, in milliseconds, ascending.
     waits: Vec<u64>,
+    /// From one entry to the next, on the average, in milliseconds.
+    pace: Option<u64>,
     /// Messages that are not there in the end.
     lost: usize,
     /// How many more people the room said it needs.
@@ -75,7 +77,7 @@ fn tell(seed: u64, people: u32, expected: u32) -> Story {
     let mut devices = Vec::new();
     let mut writes: Vec<u64> = coming.iter().map(|at| at + draw(1_000, 20_000)).collect();
     let (mut read, mut written) = (0, BTreeMap::new());
-    let mut story = Story { first: None, waits: Vec::new(), lost: 0, needed: 0 };
+    let mut story = Story { first: None, waits: Vec::new(), pace: None, lost: 0, needed: 0 };
     while executor.now_ms() < begun + 160_000 {
         let now = executor.now_ms();
         while devices.len() < coming.len() && coming[devices.len()] <= now {
@@ -91,7 +93,8 @@ fn tell(seed: u64, people: u32, expected: u32) -> Story {
         }
         let (length, texts) = scene.texts(read);
         if length > read {
-            story.first.get_or_insert(now - begun);
+            let first = *story.first.get_or_insert(now - begun);
+            story.pace = (now - begun - first).checked_div(length - 1);
         }
         read = length;
         story.waits.extend(texts.iter().filter_map(|text| Some(now - written.remove(text)?)));
@@ -130,6 +133,10 @@ fn what_groups_of_any_size_see_with_the_settings_of_the_form() {
             assert_eq!(story.lost, 0, "{people} people: what is written comes out");
             assert!(median.is_some_and(|median| median <= 8_000), "{people} people: {median:?}");
             assert!(worst.is_some_and(|worst| worst <= 15_000), "{people} people: {worst:?}");
+            // The times that hosts can give people for a poll are counted in epochs.
+            let epoch = u64::from(SECONDS) * 1000;
+            let pace = story.pace.is_some_and(|pace| (epoch..=epoch * 11 / 10).contains(&pace));
+            assert!(pace, "an epoch of {epoch} ms took {:?} ms", story.pace);
         }
     });
 }
