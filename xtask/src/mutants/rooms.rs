@@ -45,6 +45,16 @@ pub(super) const ROOMS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a row is sealed that a corrupt server alone may hold",
+        package: "ostrakon-asynchromix",
+        test: "liar_that_alone_has_a_row_falls_silent",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/state/epoch.rs",
+            from: "believed)?;",
+            to: "1)?;",
+        }],
+    },
+    Tested {
         name: "a fetched row that is not the sealed one",
         package: "ostrakon-asynchromix",
         test: "bad_fetched_row",
