@@ -432,8 +432,8 @@ pub(super) const ROOMS: &[Tested] = &[
         test: "a_liar_in_preparation_is_convicted",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
-            from: "if stopped(&corrupt) {",
-            to: "if stopped(&|party| corrupt(party) && silent.contains(party)) {",
+            from: "if stopped(&convicted) {",
+            to: "if stopped(&|party| convicted(party) && away(party)) {",
         }],
     },
     Tested {
