@@ -30,9 +30,10 @@ mod tls;
 mod web;
 
 pub use committee::{Missing, Operating, committee_router};
+pub use extract::OperatorToken;
 pub use listen::serve;
 pub use log::LogControl;
-pub use mixer::mixer_router;
+pub use mixer::{Machine, MixerOperating, mixer_router};
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use router::{Options, router};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use tower_http::services::ServeDir;
 
 use crate::problem::Problem;
@@ -51,6 +51,27 @@ pub(crate) fn security_headers(origins: &[String]) -> [(HeaderName, HeaderValue)
             HeaderValue::from_static("same-origin"),
         ),
     ]
+}
+
+/// Where the page begins of a server that is none of rooms and decisions: its address says what the
+/// server has instead.
+#[derive(Clone)]
+pub(crate) struct Front(Arc<str>);
+
+impl Front {
+    /// The front whose address has these words.
+    pub fn of(words: &str) -> Self {
+        Self(format!("/?{words}").into())
+    }
+}
+
+/// Leads from `/` to a server's front: what stands behind `#`, as in links, stays there.
+pub(crate) async fn front(State(front): State<Front>, request: Request, next: Next) -> Response {
+    let uri = request.uri();
+    if request.method() == Method::GET && uri.path() == "/" && uri.query().is_none() {
+        return Redirect::temporary(&front.0).into_response();
+    }
+    next.run(request).await
 }
 
 /// What every answer gets.

@@ -50,6 +50,28 @@ pub enum End {
     Spoilt,
 }
 
+impl End {
+    /// Why no set of a room can prepare anything, where servers were `convicted`, or are `away`,
+    /// and so many batches were `spoilt` one after another.
+    pub fn of(
+        room: &Room,
+        convicted: impl Fn(&PartyId) -> bool,
+        away: impl Fn(&PartyId) -> bool,
+        spoilt: u32,
+    ) -> Option<Self> {
+        let stopped = |out: &dyn Fn(&PartyId) -> bool| {
+            room.committees().iter().all(|set| set.members().iter().any(out))
+        };
+        if stopped(&convicted) {
+            Some(Self::Convicted)
+        } else if stopped(&|party| convicted(party) || away(party)) {
+            Some(Self::Away)
+        } else {
+            (spoilt >= SPOILT).then_some(Self::Spoilt)
+        }
+    }
+}
+
 /// How the room stands: what t + 1 servers say, of whom one is honest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Here {
@@ -326,15 +348,6 @@ impl Visitor {
             let missed = others.filter(|(_, standing)| !standing.reached.contains(party));
             silent.contains(party) || missed.count() >= believed
         };
-        let stopped = |out: &dyn Fn(&PartyId) -> bool| {
-            self.room.committees().iter().all(|set| set.members().iter().any(out))
-        };
-        if stopped(&corrupt) {
-            Some(End::Convicted)
-        } else if stopped(&|party| corrupt(party) || away(party)) {
-            Some(End::Away)
-        } else {
-            (self.agreed(|standing| standing.spoilt) >= SPOILT).then_some(End::Spoilt)
-        }
+        End::of(&self.room, corrupt, away, self.agreed(|standing| standing.spoilt))
     }
 }

@@ -10,15 +10,17 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Side;
+use crate::dial::opening::Opening;
 use crate::dial::{Answer, Meeting, fresh};
 use crate::event::{ContactState, Message};
 use crate::hidden::Hidden;
 use crate::link::Callee;
 use crate::params::{
-    ALL_HISTORIES, CHANNELS, CONTACTS, LEAST_WIDTH, LINK_SECRET, LINKS, NAME, OUTGOING,
+    ALL_HISTORIES, CHANNELS, CONTACTS, CYCLE, LEAST_WIDTH, LINK_SECRET, LINKS, NAME, OUTGOING,
     OUTGOING_BYTES, PARTS, SEEN,
 };
 use crate::parts::room_for_text;
+use crate::round::{Turn, cycle_of};
 use crate::talk::Talk;
 
 /// Why something cannot be done.
@@ -104,6 +106,8 @@ pub(crate) struct Calling {
     pub last: Option<u64>,
     /// Whether another key is to be taken, because the answer named a channel that is taken.
     pub renew: bool,
+    /// By which the callee's first row is found; none if the link's key is none.
+    pub opening: Option<Opening>,
 }
 
 /// A call that came in.
@@ -393,17 +397,18 @@ impl Client {
         }
         let free = self.free_channels();
         let calls = self.contacts.iter().filter(|contact| contact.calling.is_some()).count();
+        let room = self.room;
         let contact = self.contact_mut(number)?;
-        if contact.callee.is_none() {
-            return Err(Refused::NotCallable);
-        }
+        let Some(callee) = &contact.callee else { return Err(Refused::NotCallable) };
         if contact.talk.is_some() || contact.calling.is_some() {
             return Err(Refused::Engaged);
         }
         if free == 0 || calls >= usize::from(CHANNELS) {
             return Err(Refused::NoChannel);
         }
-        contact.calling = Some(Calling { once: fresh(rng), from, last: None, renew: false });
+        let once = fresh(rng);
+        let opening = Opening::of_caller(&room, &once, callee);
+        contact.calling = Some(Calling { once, from, last: None, renew: false, opening });
         Ok(())
     }
 
@@ -425,17 +430,12 @@ impl Client {
         rng: &mut impl CryptoRng,
     ) -> Result<(), Refused> {
         let free = self.free_channels();
-        // The answer goes out at the end of a cycle, so the caller cannot read what is written in
-        // that one.
-        let start = crate::round::cycle_of(round) + 1;
         let room = self.room;
         let call = self.contact_mut(number)?.incoming.as_ref().ok_or(Refused::NotCalled)?;
         let (link, channels) = (call.link, call.channels);
         let of_talk = self.contact_mut(number)?.talk.as_ref().map_or(0, |talk| 1 << talk.channel);
         let common = (free | of_talk) & channels;
-        if common == 0 {
-            return Err(Refused::NoChannel);
-        }
+        let (channel, start) = next_turn(round, common).ok_or(Refused::NoChannel)?;
         let own = self.links.iter().find(|own| own.number == link).cloned();
         let own = own.ok_or(Refused::NoLink(link))?;
         let contact = self.contact_mut(number)?;
@@ -445,7 +445,6 @@ impl Client {
         contact.added = true;
         contact.given = contact.given.or(Some(link));
         let secret = fresh(rng);
-        let channel = u8::try_from(common.trailing_zeros()).expect("less than eight");
         let answer = Answer { once: secret.exchange().public(), channel, start };
         let meeting = Meeting {
             room: &room,
@@ -457,7 +456,10 @@ impl Client {
         };
         // A call whose key is of small order is from nobody.
         let root = meeting.root_of_callee(&own.secret, &secret).ok_or(Refused::NotCalled)?;
-        contact.talk = Some(Talk::new(&root, channel, start, Side::Callee));
+        let opening = Opening::of_callee(&room, &own.secret, &own.callee, &call.once);
+        let mut talk = Talk::new(&root, channel, start, Side::Callee);
+        talk.open(opening.ok_or(Refused::NotCalled)?, Some(answer.clone()));
+        contact.talk = Some(talk);
         let (to, shared) = (call.once, own.callee.secret.clone());
         contact.answering = Some(Answering { to, secret: shared, answer, times: 0, last: None });
         self.see(Some(call.once));
@@ -550,6 +552,16 @@ impl Client {
         let talks = self.contacts.iter().filter_map(|contact| contact.talk.as_ref());
         talks.fold((1 << CHANNELS) - 1, |free, talk| free & !(1 << talk.channel))
     }
+}
+
+/// Of these channels the one whose turn comes first, from a round on, and the cycle of that turn.
+fn next_turn(round: u64, channels: u8) -> Option<(u8, u64)> {
+    let turns = (0..CYCLE).map(|ahead| round.saturating_add(ahead));
+    let mut turns = turns.filter_map(|round| match Turn::of(round) {
+        Turn::Channel(channel) => Some((channel, cycle_of(round))),
+        Turn::Dialing => None,
+    });
+    turns.find(|(channel, _)| channels >> channel & 1 == 1)
 }
 
 fn checked(name: &str) -> Result<String, Refused> {

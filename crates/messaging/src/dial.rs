@@ -1,6 +1,7 @@
 //! Rows of dial rounds: calls, answers, and what looks like them (specification, section 4).
 
 pub mod hostile;
+pub(crate) mod opening;
 
 use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::locked::{TAG, lock, unlock};
@@ -56,6 +57,28 @@ pub(crate) struct Answer {
     pub channel: u8,
     /// The cycle that it begins with.
     pub start: u64,
+}
+
+/// Bytes of an answer: once key, channel, first cycle.
+pub(crate) const ANSWER_BYTES: usize = 32 + 1 + 8;
+
+impl Answer {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        bytes[..32].copy_from_slice(&self.once);
+        bytes[32] = self.channel;
+        bytes[33..].copy_from_slice(&self.start.to_le_bytes());
+        bytes
+    }
+
+    /// Reads [`Answer::encode`]; whether there is such a channel is to be seen.
+    pub fn decode(bytes: &[u8; ANSWER_BYTES]) -> Self {
+        let (mut once, mut start) = ([0; 32], [0; 8]);
+        once.copy_from_slice(&bytes[..32]);
+        start.copy_from_slice(&bytes[33..]);
+        Self { once, channel: bytes[32], start: u64::from_le_bytes(start) }
+    }
 }
 
 const CALL: u8 = 1;
@@ -117,9 +140,7 @@ pub(crate) fn answer(
 ) -> Option<Vec<u8>> {
     let mut plain = vec![0; plain_length(place)];
     plain[0] = ANSWER;
-    plain[1..33].copy_from_slice(&answer.once);
-    plain[33] = answer.channel;
-    plain[34..42].copy_from_slice(&answer.start.to_le_bytes());
+    plain[1..=ANSWER_BYTES].copy_from_slice(&answer.encode());
     seal(place, to, secret, &plain, &fresh(rng))
 }
 
@@ -167,8 +188,7 @@ pub(crate) fn read_answer(
 ) -> Option<Answer> {
     let plain = open(place, key, secret, row)?;
     (plain[0] == ANSWER).then_some(())?;
-    let start = u64::from_le_bytes(plain[34..42].try_into().ok()?);
-    Some(Answer { once: plain[1..33].try_into().ok()?, channel: plain[33], start })
+    plain[1..].first_chunk().map(Answer::decode)
 }
 
 fn plain_length(place: Place<'_>) -> usize {

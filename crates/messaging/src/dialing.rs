@@ -5,10 +5,12 @@ use rand_core::CryptoRng;
 
 use crate::chain::Side;
 use crate::client::{Answering, Calling, Client, Contact, Incoming, Refused};
+use crate::dial::opening::Opening;
 use crate::dial::{self, Answer, Call, Meeting, fresh};
 use crate::event::{ContactState, Event};
 use crate::hidden::Hidden;
 use crate::params::{ANSWERS, CALLS, CALLS_OF_LINK, CHANNELS, LATE, LINK_SECRET};
+use crate::parts::split;
 use crate::round::cycle_of;
 use crate::talk::Talk;
 
@@ -139,13 +141,14 @@ impl Client {
         round: u64,
         rng: &mut impl CryptoRng,
     ) -> Option<Vec<u8>> {
-        let name = self.name.clone();
+        let (name, room) = (self.name.clone(), self.room);
         let contact = self.contact_mut(number).ok()?;
         let to = contact.callee.clone()?;
         let calling = contact.calling.as_mut()?;
         calling.last = Some(cycle_of(round));
         if std::mem::take(&mut calling.renew) {
             calling.once = fresh(rng);
+            calling.opening = Opening::of_caller(&room, &calling.once, &to);
         }
         let (once, from) = (calling.once.exchange().public(), calling.from);
         let own = self.links.iter().find(|link| Some(link.number) == from);
@@ -186,6 +189,27 @@ impl Client {
             if contact.answering.as_ref().is_some_and(|answering| answering.times >= ANSWERS) {
                 contact.hang_up();
                 events.push(Event::Unanswered { contact: contact.number });
+            }
+        }
+    }
+
+    /// Step 4.7: looks for the first rows of those whom the user calls, at as many addresses
+    /// whether anybody is called or not.
+    pub(crate) fn hear_answers(&mut self, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {
+        let (room, width) = (self.room, self.width);
+        let calls = self.contacts.iter().filter_map(|contact| {
+            Some((Some(contact.number), contact.calling.as_ref()?.opening.clone()?))
+        });
+        let mut calls: Vec<(Option<u32>, Opening)> = calls.collect();
+        let all = calls.len().max(CALLS_TRIED);
+        calls.resize_with(all, || (None, Opening::of_nobody()));
+        for (contact, opening) in calls {
+            let address = opening.address(round);
+            let mut found = rows.iter().filter_map(|row| split(row, width));
+            let Some((_, locked)) = found.find(|(at, _)| **at == address) else { continue };
+            let answer = opening.read(&room, round, locked);
+            if let (Some(contact), Some((answer, _))) = (contact, answer) {
+                self.answered(contact, &answer, round, events);
             }
         }
     }
@@ -298,9 +322,13 @@ impl Client {
         };
         let secret = own.as_ref().map(|own| &own.secret);
         let Some(root) = meeting.root_of_caller(&calling.once, secret) else { return };
+        let mut talk = Talk::new(&root, answer.channel, answer.start, Side::Caller);
+        if let Some(opening) = calling.opening.take() {
+            talk.open(opening, None);
+        }
         contact.calling = None;
         contact.incoming = None;
-        contact.talk = Some(Talk::new(&root, answer.channel, answer.start, Side::Caller));
+        contact.talk = Some(talk);
         events.push(Event::Accepted { contact: number });
     }
 }

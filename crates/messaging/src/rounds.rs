@@ -7,7 +7,6 @@ use crate::client::{Client, Contact, Refused};
 use crate::dial;
 use crate::event::{Event, MessageState};
 use crate::params::{STOPPED, VERSION, WINDOW};
-use crate::parts::parts_of;
 use crate::round::{Turn, cycle_of};
 use crate::talk::{News, Talk};
 
@@ -123,6 +122,7 @@ impl Client {
     }
 
     fn listen(&mut self, channel: u8, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {
+        self.hear_answers(round, rows, events);
         let (room, width) = (self.room, self.width);
         for contact in &mut self.contacts {
             let Some(talk) = contact.talk.as_mut().filter(|talk| talk.channel == channel) else {
@@ -158,7 +158,7 @@ impl Contact {
             }
             let waits = message.own && message.state == MessageState::Waiting;
             if waits && message.number >= self.brought {
-                talk.say(message.number, parts_of(&message.text, width));
+                talk.say(message.number, talk.parts_of(&message.text, width));
                 self.brought = message.number + 1;
             }
         }

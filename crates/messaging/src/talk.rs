@@ -8,8 +8,10 @@ use ostrakon_crypto::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, RowKey, Side, about};
-use crate::params::{ADDRESS, AGAIN_AFTER, AWAITED, FAREWELL, FORSAKEN, WINDOW};
-use crate::parts::{Heard, Part, Said, row, split};
+use crate::dial::Answer;
+use crate::dial::opening::{OPENING, Opening};
+use crate::params::{ADDRESS, AGAIN_AFTER, AWAITED, FAREWELL, FORSAKEN, PARTS, WINDOW};
+use crate::parts::{Heard, Part, Said, parts_of, room_for_text, row, split};
 use crate::round::cycle_of;
 
 /// A part that the partner has not acknowledged.
@@ -89,6 +91,9 @@ pub(crate) struct Talk {
     pub last_heard: u64,
     code: [u8; 20],
     ending: Ending,
+    /// What the callee's first rows are made with, until the other side is heard to have the keys:
+    /// at the callee with the answer that they carry.
+    opening: Option<(Opening, Option<Answer>)>,
 }
 
 impl Talk {
@@ -110,7 +115,23 @@ impl Talk {
             last_heard: start,
             code,
             ending: Ending::GoesOn,
+            opening: None,
         }
+    }
+
+    /// Step 4.7: the callee's rows are opening rows until it hears the caller. `answer` at the
+    /// callee.
+    pub fn open(&mut self, opening: Opening, answer: Option<Answer>) {
+        self.opening = Some((opening, answer));
+    }
+
+    /// A text in parts that fit this side's next rows; if those of opening rows are too small for
+    /// it, it waits until there are others.
+    pub fn parts_of(&self, text: &str, width: usize) -> Vec<Part> {
+        let narrow = width - OPENING;
+        let opens = self.opening.as_ref().is_some_and(|(_, answer)| answer.is_some());
+        let fits = text.len() <= PARTS * room_for_text(narrow);
+        parts_of(text, if opens && fits { narrow } else { width })
     }
 
     /// Eight groups of five digits that both sides have if nobody is between them.
@@ -183,21 +204,28 @@ impl Talk {
     pub fn write(&mut self, room: &RoomId, round: u64, width: usize) -> Option<Written> {
         let cycle = cycle_of(round);
         let (own, key) = self.chain.take(cycle, self.side)?;
-        let address = own.address();
+        let opens = self.opening.as_ref().and_then(|(of, answer)| Some((of, answer.as_ref()?)));
+        let address = opens.map_or_else(|| own.address(), |(opening, _)| opening.address(round));
+        let within = if opens.is_some() { width - OPENING } else { width };
         self.awaited.push_back(Awaited { cycle, own: address, wrote: true, key });
         if self.awaited.len() > AWAITED {
             self.awaited.pop_front();
         }
         let (mut message, mut part) = (None, None);
-        if let Some(chosen) = self.choose(cycle) {
+        let room_for_text = room_for_text(within);
+        if let Some(chosen) = self.choose(cycle).filter(|of| of.part.text.len() <= room_for_text) {
             message = chosen.message.map(|message| (message, chosen.times > 0));
             part = Some((chosen.number, chosen.part.clone()));
             chosen.sent = Some(cycle);
             chosen.times += 1;
         }
         let said = Said { heard: self.acknowledgement(), part };
-        let plain = zeroize::Zeroizing::new(said.encode(width));
-        let row = row(&address, &own.lock(&about(room, round), &plain));
+        let plain = zeroize::Zeroizing::new(said.encode(within));
+        let locked = own.lock(&about(room, round), &plain);
+        let row = match self.opening.as_ref() {
+            Some((opening, Some(answer))) => opening.write(room, round, answer, &locked),
+            _ => row(&address, &locked),
+        };
         Some(Written { row, message })
     }
 
@@ -240,11 +268,19 @@ impl Talk {
         let Some(Awaited { own, wrote, key, .. }) = self.awaited_of(cycle) else {
             return Vec::new();
         };
-        let (address, mut own_rows, mut partners) = (key.address(), 0, None);
+        let opening = self.opening.as_ref().map(|(opening, _)| opening.address(round));
+        let (own_opening, their_opening) = match self.side {
+            Side::Callee => (opening, None),
+            Side::Caller => (None, opening),
+        };
+        let (address, mut own_rows, mut partners, mut first) = (key.address(), 0, None, None);
         for (found, locked) in rows.filter_map(|row| split(row, width)) {
-            own_rows += usize::from(*found == own);
+            own_rows += usize::from(*found == own || Some(*found) == own_opening);
             if *found == address && partners.is_none() {
                 partners = Some(locked);
+            }
+            if Some(*found) == their_opening && first.is_none() {
+                first = Some(locked);
             }
         }
         if own_rows > usize::from(wrote) {
@@ -254,9 +290,15 @@ impl Talk {
         if own_rows == 0 {
             news.extend(self.not_sent(cycle).map(News::Stopped));
         }
-        let plain = partners.and_then(|locked| key.unlock(&about(room, round), locked));
+        let first = first.and_then(|locked| self.opening.as_ref()?.0.read(room, round, locked));
+        let locked = partners.or(first.as_ref().map(|(_, within)| &within[..]));
+        let plain = locked.and_then(|locked| key.unlock(&about(room, round), locked));
         let Some(said) = plain.and_then(|plain| Said::decode(&plain)) else { return news };
         self.last_heard = cycle;
+        // The callee has heard that the caller has the keys, and the caller that the callee knows.
+        if self.side == Side::Callee || partners.is_some() {
+            self.opening = None;
+        }
         if !std::mem::replace(&mut self.heard, true) {
             news.push(News::Heard);
         }

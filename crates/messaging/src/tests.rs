@@ -6,6 +6,7 @@ mod callers;
 mod copies;
 mod crowd;
 mod fetching;
+mod first_words;
 mod traffic;
 
 use ostrakon_broadcast::RoomId;

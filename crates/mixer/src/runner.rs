@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use ostrakon_asynchromix::service::{Effects, Event, Told};
-use ostrakon_asynchromix::visit::Answer;
+use ostrakon_asynchromix::visit::{Answer, Standing};
 use ostrakon_asynchromix::{Room, Server};
 use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_net::Identity;
@@ -111,7 +111,7 @@ impl Runner {
         let numbers = keys.iter().copied().zip(room.parties()).collect();
         let me = PartyId(u8::try_from(me)?);
         let (server, effects) = Server::start(Arc::clone(&room), me, &identity, &disk, secret()?);
-        let (visits, reception) = Visits::new(&room);
+        let (visits, reception) = Visits::new(&room, me);
         let mut runner = Self {
             server,
             journal,
@@ -217,13 +217,28 @@ impl Runner {
             Some(_) if self.lost => Stands::DataLost,
             Some(_) => Stands::Asking,
         };
-        let mut health = Health { stands, missing: self.others(false), ..Health::default() };
+        let missing = self.others(false);
+        let journal = self.journal.length();
+        let mut health = Health { stands, missing, journal, ..Health::default() };
         if let Some(service) = self.server.service() {
+            let Standing { entries, collecting, mixing, ready, spoilt, .. } =
+                service.standing(Vec::new());
             let stock = &service.state().stock;
-            (health.ready, health.spoilt) = (stock.ready(), stock.spoilt());
             let newest = stock.burnt().last_key_value();
-            health.lacking = newest.map_or(Vec::new(), |(_, burnt)| burnt.lacking(service.room()));
-            health.convicted = stock.convicted().clone();
+            let of = |party: &PartyId| Some((*party, service.commits_of(*party)?));
+            health = Health {
+                commits: service.commits(),
+                commits_of: self.numbers.values().filter_map(of).collect(),
+                entries,
+                collecting,
+                mixing,
+                ready,
+                spoilt,
+                lacking: newest.map_or(Vec::new(), |(_, burnt)| burnt.lacking(service.room())),
+                convicted: stock.convicted().clone(),
+                messages: service.held().0,
+                ..health
+            };
         }
         self.reception.health.send_if_modified(|shown| {
             let new = *shown != health;

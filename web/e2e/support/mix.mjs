@@ -12,7 +12,7 @@ import { freePorts, program } from './deployment.mjs';
 
 const files = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../dist');
 
-/** Starts the room; `links` has one for each server. */
+/** Starts the room; `links` has one for each server, `homes` where each keeps its files. */
 export async function startMix() {
   const data = await mkdtemp(path.join(tmpdir(), 'ostrakon-mix-'));
   const base = await freePorts();
@@ -41,13 +41,18 @@ export async function startMix() {
   };
   /** @type {NodeJS.Timeout | undefined} */
   let stopped;
-  const stop = async () => {
+  /** Leaves it alive again. */
+  const revive = () => {
     clearInterval(stopped);
+    stopped = undefined;
+  };
+  const stop = async () => {
+    revive();
     child.kill('SIGINT');
     if (child.exitCode === null) await once(child, 'exit');
     await rm(data, { recursive: true, force: true });
   };
-  return { links, kill, stop };
+  return { links, homes: servers, kill, revive, stop };
 }
 
 /**

@@ -62,7 +62,8 @@ async function clear(): Promise<void> {
 async function document(request: Request): Promise<Response> {
   try {
     const answer = await fetch(request, { signal: AbortSignal.timeout(PATIENCE) });
-    if (answer.ok) return answer;
+    // Servers that are not for rooms lead on from `/`; the browser follows by itself.
+    if (answer.ok || answer.type === 'opaqueredirect') return answer;
   } catch {
     // The server does not answer.
   }

@@ -45,6 +45,16 @@ pub(super) const ROOMS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a row is sealed that a corrupt server alone may hold",
+        package: "ostrakon-asynchromix",
+        test: "liar_that_alone_has_a_row_falls_silent",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/state/epoch.rs",
+            from: "believed)?;",
+            to: "1)?;",
+        }],
+    },
+    Tested {
         name: "a fetched row that is not the sealed one",
         package: "ostrakon-asynchromix",
         test: "bad_fetched_row",
@@ -422,8 +432,8 @@ pub(super) const ROOMS: &[Tested] = &[
         test: "a_liar_in_preparation_is_convicted",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
-            from: "if stopped(&corrupt) {",
-            to: "if stopped(&|party| corrupt(party) && silent.contains(party)) {",
+            from: "if stopped(&convicted) {",
+            to: "if stopped(&|party| convicted(party) && away(party)) {",
         }],
     },
     Tested {

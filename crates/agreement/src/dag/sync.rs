@@ -21,6 +21,8 @@ pub(super) struct Sync {
     greeted: PartySet,
     /// The newest vote of each server.
     votes: ByParty<Option<Vote>>,
+    /// How many leaders each server has said last that it has committed.
+    commits: ByParty<Option<u64>>,
     /// The nonce of this start.
     pub nonce: [u8; 32],
     /// Who has told what it heard of this server.
@@ -33,6 +35,7 @@ impl Sync {
             answered: PartySet::default(),
             greeted: PartySet::default(),
             votes: ByParty::new(parties, |_| None),
+            commits: ByParty::new(parties, |_| None),
             nonce: [0; 32],
             welcomed: PartySet::default(),
         }
@@ -105,12 +108,19 @@ impl<K: Keys> Ledger<K> {
         certain.iter().chain(rest).take(MAX_MISSING).copied().collect()
     }
 
+    /// How many leaders another server has committed, as it said last: its own word. `None` before
+    /// it has said so since this server's start.
+    pub fn commits_of(&self, party: PartyId) -> Option<u64> {
+        self.sync.commits[party]
+    }
+
     /// Sends what the status shows to be lacking, once a tick.
     pub(super) fn receive_status(&mut self, from: PartyId, status: &Status, step: &mut Step) {
         if !status.is_well_formed(&self.params) {
             step.faults.push(Fault::Malformed(from));
             return;
         }
+        self.sync.commits[from] = Some(status.commits);
         if !self.sync.answered.insert(from) {
             return;
         }

@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use ostrakon_committee::{PIECE_BYTES, Refused, Service, Uploaded, View};
@@ -21,7 +20,7 @@ use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_node::config::Limits;
 use serde_json::{Value, json};
 
-use crate::extract::bearer;
+use crate::extract::OperatorToken;
 use crate::guard::{Guard, limit};
 use crate::problem::Problem;
 use crate::router::{cors, in_time};
@@ -64,21 +63,11 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, operating: Ope
         .merge(web::files(files.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(service)
-        .layer(middleware::from_fn(front))
+        .layer(middleware::from_fn_with_state(web::Front::of("committee"), web::front))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(Guard::without_rooms(Limits::default()), limit))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
         .layer(cors())
-}
-
-/// The page shows at `/` what can be asked of a committee, if the address says that it is one: what
-/// stands behind `#`, as in links, stays there.
-async fn front(request: Request, next: Next) -> Response {
-    let uri = request.uri();
-    if request.method() == Method::GET && uri.path() == "/" && uri.query().is_none() {
-        return Redirect::temporary("/?committee").into_response();
-    }
-    next.run(request).await
 }
 
 /// Names the members that a member is not connected with.
@@ -89,15 +78,8 @@ pub type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 pub struct Operating {
     /// Whom the member is not connected with.
     pub missing: Missing,
-    /// The digest of the operator's token ([`Operating::digest`]).
-    pub token: Digest,
-}
-
-impl Operating {
-    /// What is compared of a token: how far a wrong one is right takes no time to tell.
-    pub fn digest(token: &str) -> Digest {
-        ostrakon_crypto::hash::digest("ostrakon/v1/committee/operator's token", token.as_bytes())
-    }
+    /// The operator's token.
+    pub token: OperatorToken,
 }
 
 /// The member at a glance, for its operator.
@@ -106,9 +88,7 @@ async fn operated(
     headers: &HeaderMap,
     service: &Service,
 ) -> Answer<Json<Value>> {
-    if bearer(headers).map(Operating::digest) != Some(operating.token) {
-        return Err(Problem::not_administrator());
-    }
+    operating.token.check(headers)?;
     let computations = service.overview().await.map_err(Refused::from)?;
     let (members, number) = (&service.committee().members, service.number());
     Ok(Json(json!({

@@ -20,10 +20,15 @@ use crate::problem::Problem;
 use crate::router::{cors, in_time};
 use crate::web;
 
+mod operating;
+
+pub use operating::{Machine, MixerOperating};
+
 #[derive(Clone)]
 struct Served {
     visits: Visits,
     description: Arc<Description>,
+    operating: MixerOperating,
 }
 
 impl Served {
@@ -33,20 +38,30 @@ impl Served {
 }
 
 /// The whole HTTP interface of a server of a room without a clock (its specification, step W1).
-pub fn mixer_router(visits: Visits, description: Description, files: Option<PathBuf>) -> Router {
+///
+/// `operating` is what its operator sees.
+pub fn mixer_router(
+    visits: Visits,
+    description: Description,
+    files: Option<PathBuf>,
+    operating: MixerOperating,
+) -> Router {
+    let front = web::Front::of(&format!("mix={}", visits.room().digest().to_hex()));
     let origins: Vec<String> = description.servers.iter().map(|card| card.url.clone()).collect();
     let longest = Ask::longest(visits.room());
-    let served = Served { visits, description: Arc::new(description) };
+    let served = Served { visits, description: Arc::new(description), operating };
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readiness))
         .route("/api/v1/mix", get(description_of))
         .route("/api/v1/mix/evidence", get(evidence))
+        .route("/api/v1/operator/mix", get(operating::overview))
         .route("/api/v1/mix", post(visit).layer(DefaultBodyLimit::max(longest)))
         .route("/api/{*rest}", axum::routing::any(web::no_such_path))
         .merge(web::files(files.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(served)
+        .layer(middleware::from_fn_with_state(front, web::front))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
         .layer(cors())

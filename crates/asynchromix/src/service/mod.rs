@@ -205,6 +205,12 @@ impl<K: Keys> Service<K> {
         self.ledger.agreed().commits
     }
 
+    /// How many another server has committed, as it said last.
+    #[must_use]
+    pub fn commits_of(&self, party: PartyId) -> Option<u64> {
+        self.ledger.commits_of(party)
+    }
+
     fn receive(&mut self, from: PartyId, bytes: &[u8], effects: &mut Effects) {
         if from == self.me || self.room.identities().get(from).is_none() {
             return;

@@ -28,7 +28,8 @@ impl<K: Keys> Service<K> {
         (effects, answer)
     }
 
-    fn standing(&self, reached: Vec<PartyId>) -> Standing {
+    /// How this server stands; `reached` are the servers with which there is a link.
+    pub fn standing(&self, reached: Vec<PartyId>) -> Standing {
         let collecting = self.state.collecting().map(|(number, epoch)| Collecting {
             epoch: number,
             places: count(epoch.places.len()),

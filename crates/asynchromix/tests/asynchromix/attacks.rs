@@ -85,6 +85,39 @@ fn liars_fall_silent_after_in() {
     }
 }
 
+/// A corrupt server alone has a row, declares it in time, and falls silent with the seal. Nobody
+/// could give that row: were it sealed, the epoch would never end.
+#[test]
+fn liar_that_alone_has_a_row_falls_silent() {
+    for seed in 0..2 {
+        let mut world = stocked(4, seed);
+        lines(&mut world, 8);
+        let few = world.join(Some("few"));
+        let room = Arc::clone(&world.room);
+        world.meddle = Box::new(move |from, to, bytes| {
+            let row =
+                from == End::Client(few) && submission(bytes, &room).is_some_and(|s| s.0 == 0);
+            (!row || to == End::Server(0)).then(|| bytes.to_vec())
+        });
+        let key = world.participants[few].key();
+        let sealed = |world: &World, i: usize| {
+            let epoch = world.services[i].as_ref()?.state().epochs.get(&0)?;
+            let place = epoch.place(epoch.slot_of(&key)?)?;
+            epoch.is_sealed().then(|| place.is_declared_by(id(0)))
+        };
+        // What the order has at one of them, it has at all.
+        world.watch(600, |world| (1..4).any(|i| sealed(world, i).is_some()));
+        let its_word = (1..4).find_map(|i| sealed(&world, i));
+        assert_eq!(its_word, Some(true), "seed {seed}: it was too late");
+        world.roles[0] = Role::Dead;
+        world.lose_sent_by(0);
+        world.run(600, |world| world.have(1));
+        let board = world.board();
+        let Outcome::Messages(messages) = &board[0].entry.outcome else { panic!("enough rows") };
+        assert!(messages.len() == 8 && !messages.contains(&b"few".to_vec()), "seed {seed}");
+    }
+}
+
 /// What one server alone holds and declares is not in.
 #[test]
 fn receipts_of_one() {

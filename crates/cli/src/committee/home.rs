@@ -24,8 +24,6 @@ pub const KIND: Kind = Kind {
 };
 /// The seed of the member's key for shares.
 const SHARES: &str = "shares.key";
-/// The operator's token for the page.
-const TOKEN: &str = "operator.token";
 /// The database.
 const DATA: &str = "member.db";
 
@@ -188,17 +186,6 @@ impl Home {
     fn share_key(&self) -> ShareKey {
         let proven = self.exchange().member(&self.signing()).to_bytes();
         ShareKey::new(&proven, &self.for_seeds().public())
-    }
-
-    /// The operator's token, which is made on the first start.
-    ///
-    /// # Errors
-    /// If it can be neither read nor written.
-    pub fn token(&self) -> Result<Zeroizing<String>> {
-        if !self.directory.file(TOKEN).exists() {
-            self.directory.write_seed(TOKEN, &edge::random())?;
-        }
-        Ok(Zeroizing::new(data_encoding::HEXLOWER.encode(&*self.directory.seed(TOKEN)?)))
     }
 
     /// The database's file.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_api::{Listener, Operating};
+use ostrakon_api::{Listener, Operating, OperatorToken};
 use ostrakon_committee::{Config, Jobs, Open, Peers, Service, Statistics, Store, Unreached};
 use ostrakon_computation::{Cancellation, Committee, ComputationId, Order, Statement};
 use ostrakon_crypto::{Digest, VerifyingKey};
@@ -96,7 +96,7 @@ pub async fn run(options: Options) -> Result<()> {
         let far = states.iter().filter(|(_, state)| state.reach == Reach::No);
         far.map(|(id, _)| names[id.index()].clone()).collect()
     };
-    let token = Operating::digest(&home.token()?);
+    let token = OperatorToken::new(&home.directory.token()?);
     let operating = Operating { missing: Arc::new(missing), token };
     let router = ostrakon_api::committee_router(service.clone(), options.serving.web, operating);
     let tls = upkeep::tls(&home.settings.https)?;

@@ -8,7 +8,7 @@ use ostrakon_crypto::Digest;
 
 use super::home::{Home, KIND, Settings};
 use super::{RoomOptions, link_of};
-use crate::serving::cards::{Directory, Loopback, run_until_stopped};
+use crate::serving::cards::{Directory, Loopback, TOKEN, run_until_stopped};
 use crate::{edge, output};
 
 /// Options of `mixer up`.
@@ -69,6 +69,13 @@ pub async fn run(options: Options) -> Result<()> {
             output::line(&format!("  {}", link_of(&description, server, &room)))?;
         }
         eprintln!("{}", promise(&description));
+        if options.web.is_some() {
+            let (url, home) = (&description.servers[0].url, group.home(0));
+            eprintln!(
+                "What the first server's operator sees: {url}/#/operator, with the token in {}",
+                home.join(TOKEN).display()
+            );
+        }
         Ok(())
     })
     .await

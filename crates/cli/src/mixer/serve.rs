@@ -1,9 +1,10 @@
 //! `ostrakon mixer serve`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use ostrakon_api::Listener;
+use ostrakon_api::{Listener, Machine, MixerOperating, OperatorToken};
 use ostrakon_asynchromix::Told;
 use ostrakon_mixer::{Config, Report, Runner};
 use ostrakon_node::config::Limits;
@@ -33,12 +34,20 @@ pub async fn run(options: Options) -> Result<()> {
     let home = Home::open(Directory::new(&options.serving.home, &KIND)).context("--home")?;
     let _lock = home.directory.lock()?;
     let (description, room) = home.room()?;
+    let data = home.data()?;
+    let operating = MixerOperating {
+        token: OperatorToken::new(&home.directory.token()?),
+        machine: Arc::new({
+            let data = data.clone();
+            move || machine(&data)
+        }),
+    };
     let http = cards::listen("http", home.settings.http).await?;
     let listener = cards::listen("mesh", home.settings.mesh).await?;
     let (mut runner, visits, reports) = Runner::start(Config {
         room: Arc::new(room),
         identity: home.identity.clone(),
-        directory: home.data()?,
+        directory: data,
         listener,
         addresses: description.servers.iter().map(|card| card.mesh.clone()).collect(),
         front: None,
@@ -48,7 +57,8 @@ pub async fn run(options: Options) -> Result<()> {
         runner.readmit()?;
     }
     reports.into_iter().for_each(note);
-    let router = ostrakon_api::mixer_router(visits, description, options.serving.web);
+    let web = options.serving.web;
+    let router = ostrakon_api::mixer_router(visits, description, web, operating);
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = async {
         let until = async {
@@ -68,6 +78,21 @@ pub async fn run(options: Options) -> Result<()> {
             serving.await;
             ended.context("the server has stopped")
         }
+    }
+}
+
+/// What the process has of its machine.
+fn machine(data: &Path) -> Machine {
+    let resident = || -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    let space = rustix::fs::statvfs(data).ok();
+    let bytes = |blocks: u64, space: &rustix::fs::StatVfs| blocks.saturating_mul(space.f_frsize);
+    Machine {
+        memory: resident().map(|kibibytes| kibibytes.saturating_mul(1024)),
+        disk: space.map(|space| (bytes(space.f_bavail, &space), bytes(space.f_blocks, &space))),
     }
 }
 

@@ -69,17 +69,17 @@ fn first_read(world: &World, who: usize) -> u64 {
     message.and_then(|message| message.round).expect("the round is kept")
 }
 
-/// The answer is read in round 9, so the conversation begins with round 10: nothing is written in
-/// round 5, which the caller could not read.
+/// The answer comes with the callee's first word, in round 5; the caller writes from round 10 on.
 #[test]
 fn who_answers_at_once_is_heard_from_the_first_word_on() {
-    assert_eq!(answered_at_once(71, &[]), [10, 10]);
+    assert_eq!(answered_at_once(71, &[]), [5, 10]);
 }
 
-/// The caller misses the first answer and reads the second one, in round 14. What was written in
-/// round 10 comes again as soon as the callee knows that the caller lacks it, though there is
-/// always something new to say.
+/// The caller misses the first answer, and reads the one in the dial round that follows or, if it
+/// misses that as well, the one in round 10. What was written in round 5 comes again as soon as the
+/// callee knows that the caller lacks it, though there is always something new to say.
 #[test]
 fn what_was_written_before_the_caller_heard_the_answer_comes_again() {
-    assert_eq!(answered_at_once(72, &[9]), [20, 15]);
+    assert_eq!(answered_at_once(72, &[5]), [15, 10]);
+    assert_eq!(answered_at_once(73, &[5, 9]), [20, 15]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { ROUTES, placeOf } from './routes';
+import { ROUTES, placeOf, serverKind } from './routes';
 
 const [room, servers, seed] = ['0f'.repeat(16), 'ab'.repeat(32), 'A-_'.repeat(14) + '7'];
 
@@ -35,4 +35,20 @@ test('an address names a decision, with an invitation or without', () => {
 test('an empty address is the start page', () => {
   for (const hash of ['', '#', '#/'])
     expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
+});
+
+test('a server says in its address what it is for, and has that only', () => {
+  const mix = 'cd'.repeat(32);
+  expect(serverKind('')).toBe('rooms');
+  expect(serverKind('?committee')).toBe('committee');
+  expect(serverKind(`?mix=${mix}`)).toBe('mix');
+  expect(serverKind('?mix=there')).toBe('rooms');
+  expect(placeOf(`#/mix/${mix}`, 'mix').params).toEqual({ digest: mix });
+  expect(placeOf('#/operator', 'mix').params).toEqual({});
+  for (const hash of ['#/create', '#/decide', '#/ask', `#/room/${room}/${servers}`])
+    expect(placeOf(hash, 'mix').params).toEqual({ broken: hash });
+  expect(placeOf('#/ask', 'committee').params).toEqual({});
+  expect(placeOf('#/create', 'committee').params).toEqual({ broken: '#/create' });
+  // A page that was kept on the device does not know whose it is.
+  expect(placeOf(`#/mix/${mix}`, 'rooms').params).toEqual({ digest: mix });
 });

@@ -8,6 +8,8 @@ export const de: Common = {
   decide: 'Entscheiden',
   loading: 'Wird geladen …',
 
+  absent: 'Dieser Server hat nichts unter der geöffneten Adresse. Was er hat, steht unten.',
+
   key: {
     copy: 'Kopieren',
     copied: 'Kopiert',

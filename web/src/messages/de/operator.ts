@@ -12,10 +12,53 @@ export const de: Operator = {
     hint: 'Es steht in der Datei, die in der Konfiguration admin_token_file heißt. Es bleibt in diesem Tab und geht nur an diesen Server.',
     member:
       'Es steht in der Datei operator.token im Verzeichnis des Mitglieds. Es bleibt in diesem Tab und geht nur an diesen Server.',
+    mixer:
+      'Es steht in der Datei operator.token im Verzeichnis des Servers. Es bleibt in diesem Tab und geht nur an diesen Server.',
     open: 'Meinen Server zeigen',
     forget: 'Token vergessen',
     wrong: 'Das ist nicht das Token dieses Servers.',
     many: 'Von deiner Adresse kamen zu viele falsche Token. Warte einen Augenblick.',
+  },
+
+  mixing: {
+    stands: {
+      founding: 'Die Server bilden ihren gemeinsamen Schlüssel. Dazu müssen einmal alle da sein.',
+      asking:
+        'Der Server fragt die anderen, wie sie stehen, und macht mit, sobald genug antworten.',
+      'data-lost':
+        'Die Daten hier sind älter als das, was andere von diesem Server gehört haben; darum schweigt er. Starte ihn einmal mit --restored.',
+      runs: 'Der Server macht mit.',
+    },
+    servers: 'Server',
+    own: 'dieser Server',
+    states: { fine: 'verbunden', away: 'keine Verbindung' },
+    behind: (steps) =>
+      steps === null
+        ? 'ist gerade gekommen'
+        : `holt auf, ${several(steps, 'Schritt', 'Schritte')} zurück`,
+    behindHint:
+      'So sieht dieser Server die anderen. Wie weit einer ist, sagt er selbst; Schritte sind die der gemeinsamen Ordnung.',
+    lacking:
+      'Er hat seinen Teil der letzten verdorbenen Vorbereitung nicht gezeigt. Das beweist nichts: Frage zuerst, wer ihn betreibt.',
+    rounds: 'Runden',
+    end: (may, spare) =>
+      spare
+        ? `Weitere werden vorbereitet, auch wenn ${may === 1 ? 'ein Server fehlt' : `${may} Server fehlen`} oder beim Lügen ertappt ${may === 1 ? 'wird' : 'werden'}; mit mehr ist es zu Ende.`
+        : 'Weitere werden vorbereitet, solange alle Server da sind: Fehlt einer, kommen keine, bis er zurück ist; wird einer beim Lügen ertappt, kommen nie mehr welche.',
+    prepared: 'Vorbereitet',
+    open: 'Jetzt offen',
+    none: 'keine',
+    collecting: (round, places, rows) =>
+      `Runde ${round}: ${several(places, 'Platz', 'Plätze')} belegt, ${rows} abgegeben`,
+    mixed: 'Wird gemischt',
+    entries: 'An der Wand',
+    spoilt: 'Nacheinander verdorben',
+    machine: 'Speicher und Platte',
+    memory: 'Speicher des Prozesses',
+    kept: 'davon für andere',
+    journal: 'Journal',
+    commits: 'Schritte der Ordnung',
+    room: (name) => `In den Raum „${name}“`,
   },
 
   computations: {

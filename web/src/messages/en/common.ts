@@ -8,6 +8,8 @@ export const en = {
   decide: 'Decide',
   loading: 'Loading…',
 
+  absent: 'This server has nothing at the address that you opened. What it has is below.',
+
   key: {
     copy: 'Copy',
     copied: 'Copied',

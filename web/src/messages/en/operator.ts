@@ -11,10 +11,50 @@ export const en = {
     hint: 'It is in the file that the configuration names as admin_token_file. It stays in this tab and goes to this server only.',
     member:
       'It is in the file operator.token in the directory of the member. It stays in this tab and goes to this server only.',
+    mixer:
+      'It is in the file operator.token in the directory of the server. It stays in this tab and goes to this server only.',
     open: 'Show my server',
     forget: 'Forget the token',
     wrong: 'This is not the token of this server.',
     many: 'Too many wrong tokens came from your address. Wait a moment.',
+  },
+
+  mixing: {
+    stands: {
+      founding: 'The servers make their common key. All of them must be there for it, once.',
+      asking: 'The server asks the others how they stand, and takes part as soon as enough answer.',
+      'data-lost':
+        'The data here are older than what others have heard of this server, so it is silent. Start it once with --restored.',
+      runs: 'The server takes part.',
+    },
+    servers: 'Servers',
+    own: 'this server',
+    states: { fine: 'connected', away: 'no connection' },
+    behind: (steps: number | null) =>
+      steps === null ? 'has just come' : `catching up, ${several(steps, 'step', 'steps')} behind`,
+    behindHint:
+      'As this server sees the others. How far one is, it says itself; steps are those of the common order.',
+    lacking:
+      'It has not shown its part of the last preparation that was spoilt. That proves nothing: ask its operator first.',
+    rounds: 'Rounds',
+    end: (may: number, spare: boolean) =>
+      spare
+        ? `More are being prepared, also if ${may === 1 ? 'one server is' : `${may} servers are`} away or caught lying; with more it ends.`
+        : 'More are being prepared, as long as all servers are there: with one away no more come until it is back, with one caught lying none ever.',
+    prepared: 'Prepared',
+    open: 'Open now',
+    none: 'none',
+    collecting: (round: number, places: number, rows: number) =>
+      `round ${round}: ${several(places, 'place', 'places')} taken, ${rows} handed in`,
+    mixed: 'Being mixed',
+    entries: 'On the board',
+    spoilt: 'Spoilt one after another',
+    machine: 'Memory and disk',
+    memory: 'Memory of the process',
+    kept: 'of it, kept for others',
+    journal: 'Journal',
+    commits: 'Steps of the order',
+    room: (name: string) => `To the room “${name}”`,
   },
 
   computations: {

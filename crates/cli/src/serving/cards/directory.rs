@@ -9,10 +9,12 @@ use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
 use super::Kind;
-use crate::secret;
+use crate::{edge, secret};
 
 /// The seed of the server's identity.
 const IDENTITY: &str = "identity.key";
+/// The operator's token for the page.
+pub const TOKEN: &str = "operator.token";
 /// Held while a process serves.
 const LOCK: &str = "lock";
 
@@ -87,6 +89,17 @@ impl Directory {
         let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).ok().map(Zeroizing::new);
         let seed = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
         Ok(Zeroizing::new(seed.with_context(|| format!("{name} holds no key"))?))
+    }
+
+    /// The operator's token, which is made on the first start.
+    ///
+    /// # Errors
+    /// If it can be neither read nor written.
+    pub fn token(&self) -> Result<Zeroizing<String>> {
+        if !self.file(TOKEN).exists() {
+            self.write_seed(TOKEN, &edge::random())?;
+        }
+        Ok(Zeroizing::new(data_encoding::HEXLOWER.encode(&*self.seed(TOKEN)?)))
     }
 
     /// The group's description, unchecked.

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::output;
 use crate::serving::log;
-pub use directory::Directory;
+pub use directory::{Directory, TOKEN};
 pub use loopback::{Loopback, run_until_stopped};
 
 /// A kind of server: the words and names in which kinds differ.

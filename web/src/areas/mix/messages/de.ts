@@ -14,6 +14,23 @@ export const de: typeof en = {
   trial:
     'Dieser Raum ist zum Ausprobieren. Wer in einer Runde allein ist, steht allein an der Wand: Er verbirgt niemanden.',
 
+  start: {
+    title: 'Sag es ohne deinen Namen',
+    lead: (servers, may) =>
+      `${servers} Server, von verschiedenen Leuten betrieben, mischen, was eine Gruppe schreibt. Niemand erfährt, wer was geschrieben hat, und es kommt heraus, auch wenn ${
+        may === 1 ? 'einer von ihnen ausfällt oder lügt' : `${may} von ihnen ausfallen oder lügen`
+      }.`,
+    open: 'Der Raum dieser Server. Alle können ihn lesen und darin etwas sagen.',
+    listed:
+      'Der Raum dieser Server. Alle können ihn lesen; um etwas zu sagen, öffne den Link, der deiner ist.',
+    go: 'In den Raum',
+    servers: 'Seine Server',
+    trustTitle: 'Du bist ohne Link hier',
+    trust: (server) =>
+      `Darum muss diese Seite ihrem Server, ${server}, glauben, welcher Raum es ist und welche Server dazugehören. Ein Link von der Person, die dich eingeladen hat, braucht das nicht: Er enthält den Fingerabdruck des Raumes. Vergleiche diesen mit ihrem.`,
+    digest: 'Fingerabdruck des Raumes',
+  },
+
   join: {
     title: 'Mitmachen',
     text: 'Solange diese Seite offen ist, machst du in jeder Runde mit, mit deiner Nachricht oder mit einer leeren. Das verbirgt, wer etwas sagt.',

@@ -12,6 +12,23 @@ export const en = {
   trial:
     'This room is a trial. If you are alone in a round, your message is alone on the board: it hides nobody.',
 
+  start: {
+    title: 'Say it without your name',
+    lead: (servers: number, may: number) =>
+      `${servers} servers, run by different people, mix what a group writes. Nobody learns who wrote what, and it comes out although ${
+        may === 1 ? 'one of them fails or lies' : `${may} of them fail or lie`
+      }.`,
+    open: 'The room of these servers. Everybody may read it and say something in it.',
+    listed:
+      'The room of these servers. Everybody may read it; to say something, open the link that is yours.',
+    go: 'Go to the room',
+    servers: 'Its servers',
+    trustTitle: 'You came without a link',
+    trust: (server: string) =>
+      `So this page has to believe its server, ${server}, which room it is and which servers are in it. A link from whoever invited you needs no such belief: it carries the room’s fingerprint. Compare this one with theirs.`,
+    digest: 'The room’s fingerprint',
+  },
+
   join: {
     title: 'Take part',
     text: 'As long as this page is open, you take part in every round, with your message or with an empty one. That hides who says something.',

@@ -1,7 +1,7 @@
 // What the operator of a committee's member asks of it.
 
-import { askWith } from '../../lib/servers/operator';
-import { count, list, record, text, type Of } from '../../lib/servers/shape';
+import { askWith } from '../../../lib/servers/operator';
+import { count, list, record, text, type Of } from '../../../lib/servers/shape';
 
 const computationShape = record({
   id: text,
