@@ -4,6 +4,8 @@
 //! The cipher's key is used once, so the nonce is fixed. Who sent the bytes is not proved: whoever
 //! needs that signs what lies inside.
 
+use std::sync::OnceLock;
+
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use serde::{Deserialize, Serialize};
@@ -14,23 +16,27 @@ use crate::backend::Exchange;
 use crate::hash::{Secret, Transcript};
 
 /// The receiver's secret half of an exchange.
-pub struct ExchangeKey(Exchange);
+pub struct ExchangeKey {
+    exchange: Exchange,
+    /// Made when it is needed first: that takes half as long as an exchange.
+    public: OnceLock<[u8; 32]>,
+}
 
 impl ExchangeKey {
     /// The key that a secret derivation or a generator gave.
     pub fn new(secret: &Secret) -> Self {
-        Self(Exchange::new(secret.expose()))
+        Self { exchange: Exchange::new(secret.expose()), public: OnceLock::new() }
     }
 
     /// The public half: 32 bytes.
     pub fn public(&self) -> [u8; 32] {
-        self.0.public()
+        *self.public.get_or_init(|| self.exchange.public())
     }
 
     /// What this key and the owner of the public half `other` have in common. `None` if `other` is
     /// of small order: then everybody knows it.
     pub fn agree(&self, other: &[u8; 32]) -> Option<Secret> {
-        let shared = self.0.with(other);
+        let shared = self.exchange.with(other);
         let known = bool::from(shared[..].ct_eq(&[0; 32]));
         (!known).then(|| Secret::new(*shared))
     }
@@ -43,7 +49,7 @@ impl ExchangeKey {
         about: &mut Transcript,
         sealed: &Sealed,
     ) -> Option<Zeroizing<Vec<u8>>> {
-        let shared = self.0.with(&sealed.exchange);
+        let shared = self.exchange.with(&sealed.exchange);
         let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, &shared);
         cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok().map(Zeroizing::new)
     }
