@@ -1,7 +1,8 @@
 //! A native client: what the page does in a browser, for programs.
 //!
 //! [`connection`] speaks HTTP with one server, [`room`] watches a room at all of its servers and
-//! believes only what is signed or said by two of them, [`board`] reads a whole board page by page,
+//! believes only what is signed or said by two of them, [`driver`] drives the state machines that
+//! say which requests leave, and when, [`board`] reads a whole board page by page,
 //! and [`participant`] takes part, epoch by epoch, until its message is on the board. [`decision`]
 //! reads a decision at its servers and checks all of it; [`account`] keeps what a device must not
 //! forget of it, and [`answering`] accepts an invitation and answers. [`member`] keeps the key of
@@ -18,6 +19,7 @@ pub mod cancelling;
 pub mod computation;
 pub mod connection;
 pub mod decision;
+mod driver;
 pub mod joining;
 pub mod member;
 pub mod participant;
@@ -31,4 +33,4 @@ pub use connection::{CallError, Connection, Pauses, http_client};
 pub use decision::{Decision, Deployment};
 pub use member::Member;
 pub use participant::{Event, Participant, Rows};
-pub use room::Room;
+pub use room::{Room, Word};
