@@ -114,7 +114,7 @@ impl<M: Machine, T: Transport> Driver<M, T> {
     }
 
     /// Sends what is to be sent; returns what else is to be done.
-    pub fn next(&mut self) -> Option<M::Other> {
+    pub fn next_other(&mut self) -> Option<M::Other> {
         loop {
             let request = match self.machine.next()? {
                 Ok(request) => request,

@@ -243,7 +243,7 @@ impl Participant {
 
     /// Does what the machine asks for.
     fn act(&mut self, report: &mut impl FnMut(Event)) {
-        while let Some(action) = self.driver.next() {
+        while let Some(action) = self.driver.next_other() {
             match action {
                 Action::Ask(_) => {}
                 Action::Fill(context) => {

@@ -289,7 +289,7 @@ async fn follow(room: Arc<Room>) {
     let machine = Follower::new(room.scene.clone(), Secret::new(edge::random()), BACK);
     let mut driver = Driver::new(machine, room.link.room, room.clone());
     loop {
-        while let Some(sight) = driver.next() {
+        while let Some(sight) = driver.next_other() {
             room.see(sight, driver.machine());
         }
         let known = &room.known;

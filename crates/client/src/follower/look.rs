@@ -171,8 +171,10 @@ impl<T> Look<T> {
         if self.asks() || self.round.is_none() && self.due > known.now {
             return Next::Rest;
         }
-        let fresh = || Round { left: self.answering(known), page: None };
-        let mut round = self.round.take().unwrap_or_else(fresh);
+        let mut round = match self.round.take() {
+            Some(round) => round,
+            None => Round { left: self.answering(known), page: None },
+        };
         loop {
             if let Some(mut page) = round.page.take() {
                 if let Some(other) = page.compare(known) {
@@ -272,17 +274,18 @@ impl<T> Look<T> {
             return false;
         }
         let moved = *self.moved.get_or_insert(known.now);
-        let more = || answering.iter().filter(|party| known.has_more(**party, known.length));
-        if more().count() >= known.believed {
+        let more: Vec<_> =
+            answering.iter().filter(|party| known.has_more(**party, known.length)).collect();
+        if more.len() >= known.believed {
             return false;
         }
         let said = answering.len() >= known.believed && known.complete;
-        more().count() == 0 && said
-            || known.now - moved >= AWAITED && more().all(|party| self.slow[*party])
+        more.is_empty() && said
+            || known.now - moved >= AWAITED && more.iter().all(|party| self.slow[**party])
     }
 
     /// When nobody waits any more, if nothing moves until then.
-    pub fn patience(&self) -> Option<Millis> {
-        self.moved.map(|moved| moved + AWAITED)
+    pub fn patience(&self, now: Millis) -> Option<Millis> {
+        self.moved.map(|moved| moved + AWAITED).filter(|at| *at > now)
     }
 }

@@ -156,9 +156,9 @@ impl Follower {
         let words = self.words.iter().map(Word::due);
         let searches = self.search.as_ref().and_then(Search::due);
         let actions = self.actions.due().filter(|_| self.back.is_none());
-        let informed = self.actions.patience().filter(|_| self.back.is_none() && !self.informed);
+        let informed = self.actions.patience(self.now).filter(|_| !self.informed);
         let entries = self.entries.due().filter(|_| self.reads_board());
-        let caught_up = self.entries.patience().filter(|_| self.reads_board() && !self.caught_up);
+        let caught_up = self.entries.patience(self.now).filter(|_| !self.caught_up);
         let others = [searches, actions, informed, entries, caught_up];
         self.clock.outside(words.chain(others).flatten().fold(latest, Millis::min))
     }

@@ -76,7 +76,7 @@ async fn play<M: Machine>(
         while let Some(said) = statuses.next_if(|said| said.at <= scripted.elapsed()) {
             driver.happen(|machine, now| heard(machine, now, said));
         }
-        while let Some(other) = driver.next() {
+        while let Some(other) = driver.next_other() {
             driver.happen(|machine, now| act(machine, now, other));
         }
         let word = statuses.peek().map_or(trace.lasts, |said| said.at);
