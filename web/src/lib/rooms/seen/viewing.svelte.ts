@@ -90,8 +90,8 @@ export class Viewing {
   protected readonly ended = new AbortController();
   protected readonly kept = new Kept();
   private readonly book = new LogBook();
-  /** What the wall is read with; nothing is written down until the user takes part. */
-  protected reader: Reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
+  /** What the wall is read with. */
+  private reader!: Reader;
   protected following: Following | null = null;
   /** Actions that were read and are not kept on this device, by the place of the first. */
   private unkept: { from: number; actions: unknown[] }[] = [];
@@ -157,6 +157,8 @@ export class Viewing {
   protected follow(deployment: Deployment, clock = systemClock): void {
     const machine = beginFollowing(deployment);
     this.hostLog = machine.log();
+    // Nothing is said, or written down, before the user takes part.
+    this.reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
     const following = new Following(machine, this.servers(deployment), clock, this.ended.signal, {
       saw: (sight) => this.saw(deployment, following, sight),
       looked: () => this.settle(following),
