@@ -15,7 +15,7 @@ use ostrakon_client::{Action, Filled, News};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
 
-use super::driver::Driver;
+use super::connection::driver::Driver;
 use super::member::Member;
 use super::room::Room;
 use crate::edge;

@@ -23,8 +23,8 @@ use ostrakon_protocol::{ActionsPage, RoomInfo, RoomState, ServersInfo, Status};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connection::driver::{Driver, Transport};
 use super::connection::{Connection, Pauses};
-use super::driver::{Driver, Transport};
 use crate::{edge, failure};
 
 /// How long a server may take to say how many participants or entries it has.

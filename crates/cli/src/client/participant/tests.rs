@@ -16,7 +16,7 @@ use ostrakon_protocol::ServersInfo;
 use tokio::time::Instant;
 
 use super::*;
-use crate::client::driver::{Machine, Transport};
+use crate::client::connection::driver::{Machine, Transport};
 use crate::client::room::servers_of;
 use crate::client::{Connection, http_client};
 
