@@ -207,7 +207,7 @@ fn nothing_of_the_board_is_asked_for_before_it_is_known_what_the_hosts_did() {
     world.servers[0].away = true;
     world.advance(1_000);
     world.servers.iter_mut().for_each(|server| server.away = false);
-    world.advance(4_000);
+    world.advance(3_000);
     assert_eq!((world.informed, world.asked_for_board()), (None, vec![]));
     world.advance(10_000);
     assert_eq!(world.follower.log().length(), 1);
@@ -265,7 +265,7 @@ fn a_server_that_is_alone_is_waited_for_and_anew_when_it_comes_back() {
     world.servers[0].slow = 14_000;
     world.advance(13_000);
     assert_eq!(world.informed, None);
-    world.advance(10_000);
+    world.advance(25_000);
     assert_eq!(world.follower.log().length(), 1);
     assert!(world.informed.is_some());
 }
@@ -301,8 +301,7 @@ fn bodies_that_one_server_keeps_back_are_read_from_another_one() {
     world.servers[1].entries[1].entry.accepted += 1;
     world.advance(20_000);
     assert_eq!(world.alarms, [1]);
-    assert_eq!(world.read[0], all[0], "it was genuine");
-    assert_eq!(world.read[1..], kept_back(all)[1..]);
+    assert_eq!(world.read, kept_back(all));
 }
 
 #[test]
@@ -371,7 +370,7 @@ fn one_server_alone_ends_no_epoch_nor_two_whose_boards_are_not_read() {
     let over = |change: &dyn Fn(&mut Vec<Server>)| {
         let mut world = World::with(&board(&room(), 4), &[]);
         change(&mut world.servers);
-        world.advance(5_000);
+        world.advance(15_000);
         world.follower.over()
     };
     let few = |server: &mut Server| {
