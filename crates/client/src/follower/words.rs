@@ -95,8 +95,8 @@ pub fn over(status: &Status, length: u64, last: Option<u64>) -> Option<u64> {
         return None;
     }
     let epoch = status.epoch.map(|epoch| epoch.number);
-    let pending = status.mixing.iter().map(|mixing| mixing.number).chain(epoch);
-    pending.fold(Some(ended.number), |over, number| over.min(number.checked_sub(1)))
+    let mut pending = status.mixing.iter().map(|mixing| mixing.number).chain(epoch);
+    pending.try_fold(ended.number, |over, number| Some(over.min(number.checked_sub(1)?)))
 }
 
 /// Up to before which epoch everything seems to have been there for as long as the room keeps it,

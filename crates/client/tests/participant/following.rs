@@ -419,7 +419,7 @@ fn a_server_is_asked_for_news_and_after_silence_for_how_the_room_stands() {
     let last: Vec<_> = silent[silent.len() - 5..].to_vec();
     assert!(last.iter().all(|(_, call)| *call == Call::News { after: None }));
     assert!(last.windows(2).all(|two| (3_000..5_200).contains(&(two[1].0 - two[0].0))), "{last:?}");
-    assert_eq!(world.follower.status(PartyId(0)), None);
+    assert!(world.follower.status(PartyId(0)).is_none());
     let (word, came) = world.follower.last_word(PartyId(0));
     assert!(word.is_some() && came < START + 12_000);
 }

@@ -38,7 +38,7 @@ pub struct Following {
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum SightJson {
     Ask(AskJson),
-    Heard { party: u8, report: ReportJson },
+    Heard { party: u8, report: Box<ReportJson> },
     Actions { from: u64, actions: Vec<SignedAction> },
     Entries { from: u64, entries: Vec<SignedEntry> },
     Forged { party: u8, why: String },
@@ -84,7 +84,7 @@ impl Following {
                         (status.cloned(), self.machine.status(party).is_some());
                     let seals_at = self.machine.seals(party);
                     let report = ReportJson { reachable, status, came, seals_at };
-                    SightJson::Heard { party: party.0, report }
+                    SightJson::Heard { party: party.0, report: Box::new(report) }
                 }
                 Sight::Actions { from, actions } => {
                     actions.iter().for_each(|signed| self.touched.note(&signed.action));
