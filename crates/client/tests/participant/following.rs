@@ -47,6 +47,8 @@ fn pins(count: u32) -> Vec<SignedAction> {
 struct Server {
     /// It does not answer how the room stands.
     away: bool,
+    /// How long it takes to say how the room stands.
+    late: Millis,
     /// How long it takes to show a list.
     slow: Millis,
     entries: Vec<SignedEntry>,
@@ -155,7 +157,7 @@ impl World {
             Call::News { .. } | Call::Status if server.away => (20, Answer::Nothing),
             Call::News { after } => {
                 let delay = if after.is_some() { NEWS } else { 20 };
-                (delay, Answer::Status(Box::new(server.status())))
+                (server.late + delay, Answer::Status(Box::new(server.status())))
             }
             Call::Board { from } => {
                 (server.slow + 20, Answer::Board(page(server, &server.entries, from)))
@@ -203,11 +205,8 @@ fn nothing_of_the_board_is_asked_for_before_it_is_known_what_the_hosts_did() {
     for party in 0..2 {
         world.servers[party].actions.clear();
     }
-    (world.servers[2].away, world.servers[2].slow) = (true, 3_000);
-    world.servers[0].away = true;
-    world.advance(1_000);
-    world.servers.iter_mut().for_each(|server| server.away = false);
-    world.advance(3_000);
+    (world.servers[2].late, world.servers[2].slow) = (4_000, 3_000);
+    world.advance(6_000);
     assert_eq!((world.informed, world.asked_for_board()), (None, vec![]));
     world.advance(10_000);
     assert_eq!(world.follower.log().length(), 1);
