@@ -32,4 +32,4 @@ pub use connection::{CallError, Connection, Pauses, http_client};
 pub use decision::{Decision, Deployment};
 pub use member::Member;
 pub use participant::{Event, Participant, Rows};
-pub use room::{Room, Word};
+pub use room::Room;

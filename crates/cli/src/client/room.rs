@@ -62,7 +62,7 @@ struct Known {
 }
 
 /// A server's status, and when it came, in milliseconds since 1970.
-pub type Word = Arc<(Status, Millis)>;
+type Word = Arc<(Status, Millis)>;
 
 impl Room {
     /// Follows a link: finds the servers, and checks their keys and the room's descriptor.

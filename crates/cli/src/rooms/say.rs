@@ -12,7 +12,7 @@ use ostrakon_party::Trust;
 use ostrakon_protocol::{LastEpoch, Outcome, Status};
 use serde::Serialize;
 
-use crate::client::{Event, Member, Participant, Room, Word, http_client, member};
+use crate::client::{Event, Member, Participant, Room, http_client, member};
 use crate::mixer::{self, AnyLink};
 use crate::{output, secret};
 
@@ -81,7 +81,10 @@ pub async fn run(options: Options) -> Result<()> {
             published = &mut published => break published?,
             changed = statuses.changed() => {
                 changed?;
-                progress.borrow_mut().look(&statuses.borrow_and_update(), &trust);
+                let words = statuses.borrow_and_update().clone();
+                let statuses: Vec<_> =
+                    words.iter().map(|word| word.as_ref().map(|word| word.0.clone())).collect();
+                progress.borrow_mut().look(&statuses, &trust);
             }
         }
     };
@@ -158,10 +161,10 @@ impl Progress {
     }
 
     /// Takes notice of what the servers say.
-    fn look(&mut self, words: &[Option<Word>], trust: &Trust) {
-        let ended = known(words).filter(|status| status.last.is_some());
+    fn look(&mut self, statuses: &[Option<Status>], trust: &Trust) {
+        let ended = statuses.iter().flatten().filter(|status| status.last.is_some());
         self.warn(ended.max_by_key(|status| status.last.as_ref().map(|last| last.number)));
-        self.missing = missing(words, trust);
+        self.missing = missing(statuses, trust);
         self.show();
         // What is handed in has its place: now the servers count it, too.
         if let Some(words) = in_words(self.missing).filter(|_| self.waits && !self.told) {
@@ -190,19 +193,16 @@ impl Progress {
     }
 }
 
-fn known(words: &[Option<Word>]) -> impl Iterator<Item = &Status> {
-    words.iter().flatten().map(|word| &word.0)
-}
-
 /// How many more people have to come until messages appear, by what each server says of its own.
-fn missing(words: &[Option<Word>], trust: &Trust) -> u32 {
+fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
+    let known = || statuses.iter().flatten();
     // A server that is silent, or behind, is counted as the others count it.
-    let present = (0..words.len()).map(|party| {
-        let own = words[party].as_ref().and_then(|word| word.0.places.get(party));
-        let by_others = known(words).filter_map(|status| status.places.get(party)).max();
+    let present = (0..statuses.len()).map(|party| {
+        let own = statuses[party].as_ref().and_then(|status| status.places.get(party));
+        let by_others = known().filter_map(|status| status.places.get(party)).max();
         own.filter(|own| **own > 0).or(by_others).copied().unwrap_or(0)
     });
-    let minimum = known(words).map(|status| status.minimum).max().unwrap_or(0);
+    let minimum = known().map(|status| status.minimum).max().unwrap_or(0);
     more_needed(&present.collect::<Vec<_>>(), minimum, trust)
 }
 
@@ -248,13 +248,13 @@ mod tests {
         }
     }
 
-    fn status(places: [u32; 3], minimum: u32) -> Option<Word> {
+    fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
         let status = serde_json::json!({
             "version": 1, "epoch": null, "mixing": [], "last": null, "minimum": minimum,
             "present": places, "places": places, "board_length": 0, "actions": 0, "stock": 1,
             "peers": [], "context": null,
         });
-        Some(Word::new((serde_json::from_value(status).unwrap(), 0)))
+        Some(serde_json::from_value(status).unwrap())
     }
 
     #[test]
