@@ -67,5 +67,8 @@ test('a participant’s request has the time that it is given, and silence is an
   expect(limits.mock.calls[0]?.[0]).toBe(5_000);
   limits.mockRestore();
   answers(409, [new TextEncoder().encode('over')]);
-  expect(await server.carry({ ...request, body: null }, signal)).toEqual({ status: 409, body: 'over' });
+  expect(await server.carry({ ...request, body: null }, signal)).toEqual({
+    status: 409,
+    body: 'over',
+  });
 });

@@ -3,17 +3,7 @@
 import { t } from '../../messages/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { Told } from './told';
-import {
-  Malformed,
-  count,
-  flag,
-  list,
-  oneOf,
-  opaque,
-  record,
-  text,
-  type Of,
-} from './shape';
+import { Malformed, count, flag, list, oneOf, opaque, record, text, type Of } from './shape';
 
 const serversShape = record({
   you: count,
@@ -153,11 +143,7 @@ export class HttpServer implements Server {
     return this.ask(path, posted(JSON.stringify(body)));
   }
 
-  protected async ask(
-    path: Filled,
-    init: RequestInit = {},
-    patience = PATIENCE,
-  ): Promise<string> {
+  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
     const { status, body } = await this.exchange(path, init, patience, MOST);
     if (status < 200 || status >= 300) throw new Problem(status, detailOf(body));
     return body;

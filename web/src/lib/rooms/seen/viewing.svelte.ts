@@ -183,8 +183,7 @@ export class Viewing {
         this.doubt(machine);
         const reading = JSON.parse(machine.show(this.reader.outbox)) as Reading;
         this.reader.save();
-        if (this.keeps())
-          void this.kept.keep('entries', this.pin.room, sight.from, sight.entries);
+        if (this.keeps()) void this.kept.keep('entries', this.pin.room, sight.from, sight.entries);
         this.head = machine.head();
         this.took(reading);
         break;
