@@ -364,7 +364,8 @@ fn follow() -> Trace {
 /// A room for messages, whose board is read from near its end, by the word of two servers; then it
 /// grows by more than is read in order.
 fn follow_end() -> Trace {
-    let room = RoomDescriptor { admission: Admission::Messages, host: None, ..room() };
+    let (admission, payload) = (Admission::Messages, 256);
+    let room = RoomDescriptor { admission, payload, host: None, ..room() };
     let mut writer = Writer::following(room.clone(), 20_000);
     let entries = board(&room, 90);
     for (at, length) in [(0, 15), (8_000, 90)] {
