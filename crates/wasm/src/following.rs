@@ -8,7 +8,6 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-use crate::hosting::HostLog;
 use crate::messaging::Messenger;
 use crate::taking_part::millis;
 use crate::{Outbox, shown};
@@ -16,7 +15,7 @@ use crate::{Outbox, shown};
 /// A device that follows a room. Times are milliseconds since 1970. After every call
 /// [`Follower::actions`] are to be done, and the machine is to be woken at [`Follower::wake_at`].
 #[wasm_bindgen]
-pub struct Follower(Rc<RefCell<inner::Following>>);
+pub struct Follower(pub(crate) Rc<RefCell<inner::Following>>);
 
 #[wasm_bindgen]
 impl Follower {
@@ -57,11 +56,6 @@ impl Follower {
     #[wasm_bindgen(js_name = wakeAt)]
     pub fn wake_at(&self) -> f64 {
         self.0.borrow().machine.wake_at() as f64
-    }
-
-    /// What the hosts did, as it grows.
-    pub fn log(&self) -> HostLog {
-        HostLog(Rc::clone(&self.0))
     }
 
     /// Shows the entries that came last to `outbox`. Returns JSON `{entries: [{epoch, accepted,

@@ -9,6 +9,7 @@ use ostrakon_crypto::VerifyingKey;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
+use crate::following::Follower;
 use crate::following::inner::Following;
 use crate::{DeviceKey, Outbox, inner, shown};
 
@@ -49,6 +50,14 @@ pub fn claim(
 /// What the hosts of a room did, believed only as far as they signed it in an unbroken chain.
 #[wasm_bindgen]
 pub struct HostLog(pub(crate) Rc<RefCell<Following>>);
+
+#[wasm_bindgen]
+impl Follower {
+    /// What the hosts did, as it grows.
+    pub fn log(&self) -> HostLog {
+        HostLog(Rc::clone(&self.0))
+    }
+}
 
 #[wasm_bindgen]
 impl HostLog {
