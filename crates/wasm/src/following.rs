@@ -43,11 +43,11 @@ impl Follower {
 
     /// What is to be done, or is known, since it was asked last: JSON of a list of `{do: "ask", id,
     /// party, path, body, patience}`, as of a participant; `{do: "heard", party, report:
-    /// {reachable, status, came, sealsAt}}`, a server's last word; `{do: "actions", from, actions}`,
-    /// what hosts did; `{do: "entries", from, entries}`, of the wall, to be read by
-    /// [`Follower::show`] or [`Follower::tell`], and with `keep` as they are to be kept, else empty;
-    /// `{do: "forged", party, why}`; `{do: "informed"}` and `{do: "caught-up"}`, once the hosts'
-    /// actions and the wall are read as far as they go.
+    /// {reachable, status, came, sealsAt}}`, a server's last word; `{do: "actions", from,
+    /// actions}`, what hosts did; `{do: "entries", from, entries}`, of the wall, to be read by
+    /// [`Follower::show`] or [`Follower::tell`], and with `keep` as they are to be kept, or else
+    /// empty; `{do: "forged", party, why}`; `{do: "informed"}` and `{do: "caught-up"}`, once the
+    /// hosts' actions and the wall are read as far as they go.
     pub fn actions(&mut self, keep: bool) -> String {
         self.0.borrow_mut().actions(keep)
     }

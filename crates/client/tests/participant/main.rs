@@ -1,4 +1,5 @@
-//! A device that follows a room and takes part, against servers that the test plays, in virtual time.
+//! A device that follows a room and takes part, against servers that the test plays, in virtual
+//! time.
 
 mod boards;
 mod epochs;
