@@ -77,8 +77,8 @@ struct Round<T> {
     page: Option<Page<T>>,
 }
 
-/// An item, and how much it lacks that nothing explains. It verifies with it or without, so a server
-/// could keep it back: another one is asked.
+/// An item, and how much it lacks that nothing explains. It verifies with it or without, so a
+/// server could keep it back: another one is asked.
 pub struct Shown<T> {
     pub item: T,
     pub lack: usize,
