@@ -1,9 +1,10 @@
-//! A participant of a room, for every front end: which requests leave its device, and when
-//! (`docs/spec/participant.md`).
+//! A device in a room, for every front end: which requests leave it, and when. A [`Participant`]
+//! takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
+//! (`docs/spec/follower.md`).
 //!
-//! A state machine without sockets, clock, storage or randomness of its own. A front end tells a
-//! [`Participant`] what happened (time passed, what a server said, what came of a request, what is
-//! to go into an epoch), does what it asks for ([`Action`]), and wakes it when it says. So the
+//! State machines without sockets, clock, storage or randomness of their own. A front end tells
+//! them what happened (time passed, what a server said, what came of a request, what is to go into
+//! an epoch), does what they ask for ([`Action`], [`Sight`]), and wakes them when they say. So the
 //! command line, the page and the tests send the same, and a server cannot tell which of them
 //! somebody uses.
 //!
@@ -12,6 +13,7 @@
 //! ([`Author`](ostrakon_broadcast::submission::Author)).
 
 mod epoch;
+mod follower;
 mod home;
 mod machine;
 mod participant;
@@ -22,6 +24,7 @@ mod request;
 mod taking_part;
 mod time;
 
+pub use follower::{Follower, Sight};
 pub use machine::{Action, Filled, News, Participant, Scene};
 pub use reports::Reports;
 pub use request::{Answer, Call, Http, Request};

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::engine::{ClientEngine, EpochContext};
 use ostrakon_broadcast::submission::{Author, NoSubmission};
 use ostrakon_broadcast::{Content, RoomDescriptor, RoomId, Servers, engines};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, Trust};
 
 use crate::epoch::Epoch;
 use crate::home::Standing;
@@ -23,6 +24,8 @@ pub struct Scene {
     pub(crate) id: RoomId,
     pub(crate) engine: &'static (dyn ClientEngine + Send + Sync),
     pub(crate) believed: usize,
+    /// What the servers bear, if that is not the room's engine's.
+    trust: Option<Trust>,
 }
 
 impl Scene {
@@ -31,18 +34,22 @@ impl Scene {
     pub fn new(servers: Servers, room: RoomDescriptor) -> Self {
         let believed = engines::believed(room.engine, servers.keys.len());
         let (id, engine) = (room.id(), engines::client(room.engine));
-        Self { servers, room, id, engine, believed }
+        Self { servers, room, id, engine, believed, trust: None }
     }
 
-    /// The same, with servers of which so many are believed, and an engine of one's own.
+    /// The same, with servers that bear so much, and an engine of one's own.
     #[must_use]
-    pub fn with(
-        mut self,
-        engine: &'static (dyn ClientEngine + Send + Sync),
-        believed: usize,
-    ) -> Self {
-        (self.engine, self.believed) = (engine, believed);
-        self
+    pub fn with(self, engine: &'static (dyn ClientEngine + Send + Sync), trust: Trust) -> Self {
+        Self { engine, believed: trust.believed(), trust: Some(trust), ..self }
+    }
+
+    /// The room's board before its first entry.
+    pub(crate) fn board(&self) -> BoardReader {
+        let board = BoardReader::new(self.servers.clone(), self.room.clone());
+        match self.trust {
+            Some(trust) => board.under(trust),
+            None => board,
+        }
     }
 
     /// The room's id.

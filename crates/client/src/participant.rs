@@ -44,6 +44,7 @@ impl Participant {
             Kind::Presence => self.greeted(asked.party, matches!(answer, Answer::Present)),
             Kind::Issue => self.issued(asked.party, answer),
             Kind::Submission => self.delivered(asked.party, &answer),
+            Kind::Board | Kind::Actions => {}
         }
         self.step();
     }

@@ -105,6 +105,11 @@ impl Reports {
         said.get(said.len() / 2).copied()
     }
 
+    /// When a server says that the epoch that it speaks of is sealed.
+    pub fn seals_by(&self, party: PartyId) -> Option<Millis> {
+        self.reports.get(party.index()).and_then(|report| report.seals)
+    }
+
     /// The epoch that a server says ended with too few, if it was the last one.
     pub fn too_few(&self, party: PartyId) -> Option<u64> {
         self.reports.get(party.index()).and_then(|report| report.too_few)

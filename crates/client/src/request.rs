@@ -1,11 +1,14 @@
-//! What a participant asks of a server, as it travels, and what may come back.
+//! What a device asks of a server, as it travels, and what may come back.
 
-use ostrakon_broadcast::RoomId;
+use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_broadcast::{RoomId, SignedEntry};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{
-    Accepted, Issue, IssueRequest, Presence, PresenceAnswer, Status, SubmissionRequest,
+    Accepted, ActionsPage, BoardPage, Issue, IssueRequest, Presence, PresenceAnswer, Status,
+    SubmissionRequest,
 };
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::time::Millis;
 
@@ -15,6 +18,10 @@ const PATIENCE: Millis = 15_000;
 const PRESENCE_PATIENCE: Millis = 5_000;
 /// The same for how the room stands now.
 pub const STATUS_PATIENCE: Millis = 1_500;
+/// The same for a page of a board, which may hold one large epoch.
+const PAGE_PATIENCE: Millis = 30_000;
+/// Seconds for which a server may hold back that nothing has changed.
+const WAIT: u64 = 20;
 
 /// A request to one server. It is to be answered within [`Request::patience`], or given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +39,21 @@ pub struct Request {
 pub enum Call {
     /// How the room stands now.
     Status,
+    /// How the room stands, as soon as it is newer than a version; without one at once.
+    News {
+        /// The version.
+        after: Option<u64>,
+    },
+    /// Entries of the board.
+    Board {
+        /// The index of the first one.
+        from: u64,
+    },
+    /// What the room's hosts did.
+    Actions {
+        /// The number of the first action.
+        from: u64,
+    },
     /// To note that the participant is there.
     Presence(Presence),
     /// What the server gives for the participant's slot.
@@ -55,6 +77,12 @@ pub enum Call {
 pub enum Answer {
     /// How the room stands.
     Status(Box<Status>),
+    /// Entries of the board, nothing of which is verified.
+    Board(Vec<SignedEntry>),
+    /// Actions of hosts, nothing of which is verified.
+    Actions(Vec<SignedAction>),
+    /// A list as it was asked for, of something else.
+    Malformed,
     /// The participant's presence is noted.
     Present,
     /// What the server gives, closed.
@@ -82,21 +110,31 @@ impl Request {
         match self.call {
             Call::Status => STATUS_PATIENCE,
             Call::Presence(_) => PRESENCE_PATIENCE,
-            Call::Issue { .. } | Call::Submit { .. } => PATIENCE,
+            Call::News { after: Some(_) } => PATIENCE + WAIT * 1_000,
+            Call::Board { .. } => PAGE_PATIENCE,
+            Call::News { after: None }
+            | Call::Actions { .. }
+            | Call::Issue { .. }
+            | Call::Submit { .. } => PATIENCE,
         }
     }
 
     /// As it travels, in a room.
     pub fn http(&self, room: &RoomId) -> Http {
         let room = format!("rooms/{}", room.to_hex());
+        let got = |path| Http { path, body: None };
         match &self.call {
-            Call::Status => Http { path: format!("{room}/status"), body: None },
+            Call::Status | Call::News { after: None } => got(format!("{room}/status")),
+            Call::News { after: Some(version) } => {
+                got(format!("{room}/status?after={version}&wait={WAIT}"))
+            }
+            Call::Board { from } => got(format!("{room}/board?from={from}")),
+            Call::Actions { from } => got(format!("{room}/actions?from={from}")),
             Call::Presence(presence) => {
                 Http { path: format!("{room}/presence"), body: Some(json(presence)) }
             }
             Call::Issue { epoch, request } => {
-                let path = format!("{room}/epochs/{epoch}/issue?{}", query(request));
-                Http { path, body: None }
+                got(format!("{room}/epochs/{epoch}/issue?{}", query(request)))
             }
             Call::Submit { epoch, request } => Http {
                 path: format!("{room}/epochs/{epoch}/submission"),
@@ -110,6 +148,8 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Status,
+    Board,
+    Actions,
     Presence,
     Issue,
     Submission,
@@ -119,7 +159,9 @@ impl Call {
     /// What its answer is read as.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Status => Kind::Status,
+            Self::Status | Self::News { .. } => Kind::Status,
+            Self::Board { .. } => Kind::Board,
+            Self::Actions { .. } => Kind::Actions,
             Self::Presence(_) => Kind::Presence,
             Self::Issue { .. } => Kind::Issue,
             Self::Submit { .. } => Kind::Submission,
@@ -133,7 +175,22 @@ impl Answer {
         fn of<T: DeserializeOwned>(body: &[u8], answer: impl FnOnce(T) -> Answer) -> Answer {
             serde_json::from_slice(body).map_or(Answer::Nothing, answer)
         }
+        /// A list under one of the two names.
+        #[derive(Deserialize)]
+        struct List {
+            #[serde(alias = "entries", alias = "actions", rename = "items")]
+            _items: Vec<IgnoredAny>,
+        }
+        fn page<T: DeserializeOwned>(body: &[u8], answer: impl FnOnce(T) -> Answer) -> Answer {
+            serde_json::from_slice(body)
+                .map(answer)
+                .unwrap_or_else(|_| of(body, |_: List| Answer::Malformed))
+        }
         match (status, kind) {
+            (200..300, Kind::Board) => page(body, |page: BoardPage| Self::Board(page.entries)),
+            (200..300, Kind::Actions) => {
+                page(body, |page: ActionsPage| Self::Actions(page.actions))
+            }
             (200..300, Kind::Status) => of(body, |status| Self::Status(Box::new(status))),
             (200..300, Kind::Presence) => of(body, |_: PresenceAnswer| Self::Present),
             (200..300, Kind::Issue) => of(body, |given: Issue| Self::Issue(given.issue)),
@@ -167,6 +224,10 @@ mod tests {
             matches!(read(Kind::Issue, 200, r#"{"issue":"AAE"}"#), Answer::Issue(bytes) if bytes == [0, 1])
         );
         assert!(matches!(read(Kind::Issue, 409, ""), Answer::Refused(409)));
+        for (kind, name) in [(Kind::Board, "entries"), (Kind::Actions, "actions")] {
+            let forged = read(kind, 200, &format!(r#"{{"{name}":["forged"]}}"#));
+            assert!(matches!(forged, Answer::Malformed), "a list that does not hold");
+        }
         for (kind, status, body) in [
             (Kind::Presence, 0, ""),
             (Kind::Presence, 200, "<html>Sign in to this network</html>"),
@@ -174,6 +235,9 @@ mod tests {
             (Kind::Issue, 200, r#"{"issue":"!"}"#),
             (Kind::Status, 200, "{}"),
             (Kind::Submission, 200, ""),
+            (Kind::Board, 200, "<html>"),
+            (Kind::Board, 200, r#"{"entries":null}"#),
+            (Kind::Actions, 200, "{}"),
         ] {
             assert!(matches!(read(kind, status, body), Answer::Nothing), "{status} {body}");
         }

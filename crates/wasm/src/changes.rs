@@ -1,7 +1,7 @@
 //! What has changed in a host log since the page looked at it before: a long log is not written out
 //! anew for each action.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::hosting::{self, Action, Deed, MessageId, PollForm};
 use ostrakon_crypto::VerifyingKey;
@@ -15,24 +15,35 @@ pub struct Touched {
     marks: BTreeSet<MessageId>,
     polls: BTreeSet<u64>,
     keys: BTreeSet<VerifyingKey>,
+    /// Invitations that were claimed, with the keys that did. This is not forgotten.
+    claims: BTreeMap<VerifyingKey, VerifyingKey>,
 }
 
 impl Touched {
-    /// Takes note of an action that `log` has taken.
-    pub fn note(&mut self, action: &Action, log: &hosting::HostLog) {
+    /// What was noted, which is forgotten.
+    pub fn take(&mut self) -> Self {
+        let claims = self.claims.clone();
+        std::mem::replace(self, Self { claims, ..Self::default() })
+    }
+
+    /// Takes note of an action that a log has taken.
+    pub fn note(&mut self, action: &Action) {
         self.marks.extend(action.deed.target());
         match &action.deed {
             Deed::Poll { .. } => drop(self.polls.insert(action.number)),
             Deed::Withdraw { poll } | Deed::Reveal { poll, .. } => drop(self.polls.insert(*poll)),
             Deed::Admit { keys } | Deed::Invite { keys } | Deed::Dismiss { keys } => {
                 // An invitation and the key that claimed it stand and fall together.
-                let claimed =
-                    |key| log.invitations().get(key).and_then(|invitation| invitation.claimed);
-                self.keys.extend(keys.iter().filter_map(claimed));
-                self.keys.extend(keys.iter().filter_map(|key| log.invitation_of(key)));
+                let of = |pair: &(&VerifyingKey, &VerifyingKey)| {
+                    keys.contains(pair.0) || keys.contains(pair.1)
+                };
+                self.keys.extend(self.claims.iter().filter(of).flat_map(|pair| [pair.0, pair.1]));
                 self.keys.extend(keys);
             }
-            Deed::Claim { key, .. } => self.keys.extend([action.author, *key]),
+            Deed::Claim { key, .. } => {
+                self.keys.extend([action.author, *key]);
+                self.claims.insert(action.author, *key);
+            }
             _ => {}
         }
     }
@@ -44,6 +55,7 @@ impl Touched {
             marks: log.marks().keys().copied().collect(),
             polls: log.polls().keys().copied().collect(),
             keys: log.members().iter().chain(log.invitations().keys()).copied().collect(),
+            claims: BTreeMap::new(),
         }
     }
 }

@@ -1,13 +1,17 @@
 //! The host log for the page: what hosts did, polls and their results, and a host's own actions.
 
-use ostrakon_broadcast::hosting::{self, Answer, Deed, Refused, SignedAction};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ostrakon_broadcast::hosting::{self, Answer, Deed, Refused};
 use ostrakon_broadcast::outbox;
 use ostrakon_crypto::VerifyingKey;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-use crate::changes::{Touched, changes};
-use crate::{Board, DeviceKey, Outbox, inner, shown};
+use crate::following::Follower;
+use crate::following::inner::Following;
+use crate::{DeviceKey, Outbox, inner, shown};
 
 #[derive(Serialize)]
 struct BallotView {
@@ -45,9 +49,14 @@ pub fn claim(
 
 /// What the hosts of a room did, believed only as far as they signed it in an unbroken chain.
 #[wasm_bindgen]
-pub struct HostLog {
-    log: hosting::HostLog,
-    touched: Touched,
+pub struct HostLog(pub(crate) Rc<RefCell<Following>>);
+
+#[wasm_bindgen]
+impl Follower {
+    /// What the hosts did, as it grows.
+    pub fn log(&self) -> HostLog {
+        HostLog(Rc::clone(&self.0))
+    }
 }
 
 #[wasm_bindgen]
@@ -58,14 +67,14 @@ impl HostLog {
     /// If one of the two is malformed.
     #[wasm_bindgen(constructor)]
     pub fn new(servers: &str, descriptor: &str) -> Result<HostLog, JsError> {
-        let servers = inner::servers(servers).map_err(shown)?;
-        let descriptor = inner::descriptor(descriptor).map_err(shown)?;
-        Ok(Self { log: hosting::HostLog::new(&servers, &descriptor), touched: Touched::default() })
+        // Nobody follows the room.
+        let following = Following::new(servers, descriptor, &[0; 32]).map_err(shown)?;
+        Ok(Self(Rc::new(RefCell::new(following))))
     }
 
     /// Actions read so far.
     pub fn length(&self) -> u64 {
-        self.log.length()
+        self.0.borrow().log().length()
     }
 
     /// Reads the next actions (JSON, a list of signed actions).
@@ -73,7 +82,7 @@ impl HostLog {
     /// # Errors
     /// If one of them may not follow; those before it were taken in.
     pub fn read(&mut self, actions: &str) -> Result<(), JsError> {
-        read(&mut self.log, &mut self.touched, actions).map_err(shown)
+        self.0.borrow_mut().take_actions(actions).map_err(shown)
     }
 
     /// What has changed since this was asked before, as JSON: `{length, head, closed, erased,
@@ -83,12 +92,12 @@ impl HostLog {
     /// question, form, epoch, withdrawn, right}]}`. The first six are whole, the lists name what is
     /// new or other than before. The host without a name is the first one.
     pub fn changes(&mut self) -> String {
-        changes(&self.log, &std::mem::take(&mut self.touched))
+        self.0.borrow_mut().changes()
     }
 
     /// Whether the key (64 hexadecimal digits) may take part in the room.
     pub fn admits(&self, key: &str) -> bool {
-        VerifyingKey::from_hex(key).is_some_and(|key| self.log.admits(&key))
+        VerifyingKey::from_hex(key).is_some_and(|key| self.0.borrow().log().admits(&key))
     }
 
     /// The next action of the host with this key, signed, as JSON; to be sent to the servers.
@@ -98,13 +107,13 @@ impl HostLog {
     /// # Errors
     /// If the key may not do this, or a limit is passed; the sentence says which.
     pub fn act(&self, key: &DeviceKey, time: u64, deed: &str) -> Result<String, JsError> {
-        act(&self.log, key, time, deed).map_err(|refused| shown(refused.detail))
+        act(self.0.borrow().log(), key, time, deed).map_err(|refused| shown(refused.detail))
     }
 
     /// Why [`HostLog::act`] would refuse, as a word that the page has a sentence for in every
     /// language; `undefined` if it would not. See [`Refused::code`].
     pub fn refusal(&self, key: &DeviceKey, deed: &str) -> Option<String> {
-        act(&self.log, key, 0, deed).err().map(|refused| refused.code.to_owned())
+        act(self.0.borrow().log(), key, 0, deed).err().map(|refused| refused.code.to_owned())
     }
 
     /// Puts the answer to poll `number` into the outbox; JSON like `{"choice": [0]}`, `{"rating":
@@ -113,34 +122,23 @@ impl HostLog {
     /// # Errors
     /// If there is no such poll, it does not admit the answer, or it is too late.
     pub fn answer(&self, outbox: &mut Outbox, number: u64, answer: &str) -> Result<(), JsError> {
-        put_answer(&self.log, &mut outbox.0, number, answer).map_err(shown)
+        put_answer(self.0.borrow().log(), &mut outbox.0, number, answer).map_err(shown)
     }
 
     /// The answer to poll `number` that the outbox holds, as [`HostLog::answer`] takes it;
     /// `undefined` if there is none.
     #[wasm_bindgen(js_name = ownAnswer)]
     pub fn own_answer(&self, outbox: &Outbox, number: u64) -> Option<String> {
-        let poll = &self.log.polls().get(&number)?.poll;
-        let ballot = outbox.0.ballots().get(&poll.epoch).filter(|ballot| ballot.poll == number)?;
-        Answer::decode(number, poll, &ballot.body).map(|answer| inner::json(&answer))
+        own_answer(self.0.borrow().log(), &outbox.0, number)
     }
 
     /// The result of poll `number` as JSON `{answers, votes, texts, invalid, erased}`, once the
     /// poll's epoch is on the board; `undefined` before, and for good if the epoch ended without
     /// one. `erased` is how many bodies the epoch lacks: answers may be among them.
-    pub fn tally(&self, board: &Board, number: u64) -> Option<String> {
-        tally(&self.log, &board.0, number)
+    pub fn tally(&self, number: u64) -> Option<String> {
+        let following = self.0.borrow();
+        tally(following.log(), following.board(), number)
     }
-}
-
-fn read(log: &mut hosting::HostLog, touched: &mut Touched, actions: &str) -> Result<(), String> {
-    let actions: Vec<SignedAction> = serde_json::from_str(actions)
-        .map_err(|_| "the server's list of the host's actions is malformed".to_owned())?;
-    for signed in &actions {
-        log.apply(signed).map_err(|error| error.to_string())?;
-        touched.note(&signed.action, log);
-    }
-    Ok(())
 }
 
 /// Why an action is not made.
@@ -181,6 +179,12 @@ fn put_answer(
     outbox.answer(number, poll.epoch, body).map_err(|error| error.to_string())
 }
 
+fn own_answer(log: &hosting::HostLog, outbox: &outbox::Outbox, number: u64) -> Option<String> {
+    let poll = &log.polls().get(&number)?.poll;
+    let ballot = outbox.ballots().get(&poll.epoch).filter(|ballot| ballot.poll == number)?;
+    Answer::decode(number, poll, &ballot.body).map(|answer| inner::json(&answer))
+}
+
 /// A result, and how much of its epoch cannot be counted any more.
 #[derive(Serialize)]
 struct Counted {
@@ -202,20 +206,22 @@ fn tally(log: &hosting::HostLog, board: &inner::Board, number: u64) -> Option<St
 #[cfg(test)]
 mod tests {
     use ostrakon_broadcast::board::Published;
-    use ostrakon_broadcast::client::BoardReader;
+    use ostrakon_broadcast::hosting::SignedAction;
     use ostrakon_broadcast::{Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
     use ostrakon_crypto::{Digest, SigningKey};
     use ostrakon_party::{PartyId, SessionId};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::changes::{Touched, changes};
 
     fn host() -> DeviceKey {
         DeviceKey::from_seed(&[7; 32]).unwrap_or_else(|_| unreachable!("32 bytes"))
     }
 
-    fn read(log: &mut hosting::HostLog, actions: &str) -> Result<(), String> {
-        super::read(log, &mut Touched::default(), actions)
+    fn read(log: &mut hosting::HostLog, actions: &str) -> Result<(), Refused> {
+        let actions: Vec<SignedAction> = serde_json::from_str(actions).unwrap();
+        actions.iter().try_for_each(|action| log.apply(action))
     }
 
     /// All of a log.
@@ -248,10 +254,8 @@ mod tests {
         assert!(put_answer(&log, &mut outbox, 0, r#"{"choice":[2]}"#).is_err());
         put_answer(&log, &mut outbox, 0, r#"{"choice":[1]}"#).unwrap();
         assert_eq!(ballots(&outbox), r#"[{"epoch":4,"poll":0,"state":"waiting"}]"#);
-        let own = HostLog { log: log.clone(), touched: Touched::default() }
-            .own_answer(&Outbox(outbox), 0);
-        assert_eq!(own.as_deref(), Some(r#"{"choice":[1]}"#));
-        let mut board = inner::Board::new(BoardReader::new(servers, room));
+        assert_eq!(own_answer(&log, &outbox, 0).as_deref(), Some(r#"{"choice":[1]}"#));
+        let mut board = inner::Board::default();
         assert_eq!(tally(&log, &board, 0), None, "the board has not come so far");
         board.erased.insert(5, 0);
         assert_eq!(
@@ -292,9 +296,9 @@ mod tests {
         for place in [1, 3] {
             entry.messages[place] = entry.messages[place].erased();
         }
-        let mut board = inner::Board::new(BoardReader::new(servers, room));
-        let entries = inner::json(&[SignedEntry { entry, signatures }]);
-        inner::read_entries(&mut board, &entries, &mut outbox::Outbox::default()).unwrap();
+        let mut board = inner::Board::default();
+        let entries = [SignedEntry { entry, signatures }];
+        inner::read_entries(&mut board, &entries, &mut outbox::Outbox::default());
         let counted: Value = serde_json::from_str(&tally(&log, &board, 0).unwrap()).unwrap();
         assert_eq!(
             counted,

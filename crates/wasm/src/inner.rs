@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::client::{BoardReader, Link};
+use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::{Entry, RoomDescriptor, RoomId, Servers, SignedEntry, engines};
@@ -107,34 +107,19 @@ struct Reading {
     again: bool,
 }
 
-/// A board as far as it was read, with the answers to polls that it holds.
+/// Of the entries that were read: the answers to polls that they hold, and how many bodies they
+/// lack.
+#[derive(Default)]
 pub struct Board {
-    pub reader: BoardReader,
-    /// Entries with answers to polls, reduced to these, by epoch.
     pub ballots: BTreeMap<u64, Entry>,
-    /// How many bodies each entry lacks, by epoch: an answer may be among them.
     pub erased: BTreeMap<u64, usize>,
 }
 
-impl Board {
-    /// A board of which nothing was read.
-    pub fn new(reader: BoardReader) -> Self {
-        Self { reader, ballots: BTreeMap::new(), erased: BTreeMap::new() }
-    }
-}
-
-/// Verifies the next entries of a board, shows them to the outbox, and describes them.
-pub fn read_entries(
-    board: &mut Board,
-    entries: &str,
-    outbox: &mut Outbox,
-) -> Result<String, Sentence> {
-    let entries: Vec<SignedEntry> =
-        serde_json::from_str(entries).map_err(|_| "the server's wall is malformed".to_owned())?;
-    board.reader.read(&entries).map_err(|error| error.to_string())?;
+/// Shows verified entries to the outbox, and describes them.
+pub fn read_entries(board: &mut Board, entries: &[SignedEntry], outbox: &mut Outbox) -> String {
     let mut reading =
         Reading { entries: Vec::new(), published: false, erased: false, again: false };
-    for signed in &entries {
+    for signed in entries {
         // Published is also what may be among the erased; the author is told which of the two it
         // is.
         let legible =
@@ -154,7 +139,7 @@ pub fn read_entries(
             board.ballots.insert(entry.epoch.number, entry);
         }
     }
-    Ok(json(&reading))
+    json(&reading)
 }
 
 fn shown(signed: &SignedEntry) -> ShownEntry {

@@ -9,6 +9,7 @@
 mod asking;
 mod changes;
 mod deciding;
+mod following;
 mod hosting;
 mod inner;
 mod messaging;
@@ -283,48 +284,5 @@ impl Outbox {
     /// publishes none.
     pub fn doubt(&mut self, number: u64) {
         self.0.doubt(number);
-    }
-}
-
-/// Follows a room's wall, believing nothing that is not signed and chained.
-#[wasm_bindgen]
-pub struct Board(inner::Board);
-
-#[wasm_bindgen]
-impl Board {
-    /// Starts before the first entry. `servers` is the answer of `GET /api/v1/servers`.
-    ///
-    /// # Errors
-    /// If one of the two is malformed.
-    #[wasm_bindgen(constructor)]
-    pub fn new(servers: &str, descriptor: &str) -> Result<Board, JsError> {
-        let servers = inner::servers(servers).map_err(shown)?;
-        let descriptor = inner::descriptor(descriptor).map_err(shown)?;
-        let reader = client::BoardReader::new(servers, descriptor);
-        Ok(Self(inner::Board::new(reader)))
-    }
-
-    /// Entries read so far.
-    pub fn length(&self) -> usize {
-        self.0.reader.length()
-    }
-
-    /// The digest of the last entry read, 64 hexadecimal digits: whoever has the same one has read
-    /// the same board.
-    pub fn head(&self) -> String {
-        self.0.reader.head().to_hex()
-    }
-
-    /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns
-    /// JSON `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published,
-    /// erased, again}`: `messages` are the texts, `indices` their places in the entry, `erased` the
-    /// places of erased ones, `ballots` the number of answers to polls; `published` says that the
-    /// outbox's message is settled: it is among them or, if `erased` says so, only among the erased
-    /// ones, if at all; `again` that it enters a later epoch.
-    ///
-    /// # Errors
-    /// If a signature or the chain does not hold; nothing was taken in.
-    pub fn read(&mut self, entries: &str, outbox: &mut Outbox) -> Result<String, JsError> {
-        inner::read_entries(&mut self.0, entries, &mut outbox.0).map_err(shown)
     }
 }

@@ -147,37 +147,8 @@ impl Messenger {
         self.0.end(contact).map_err(shown)
     }
 
-    /// Begins to read the board at the entry with this index, which `entries` (a JSON list) shows
-    /// by the word of two servers; at 0 nothing need be shown. False if no two show it alike.
-    ///
-    /// # Errors
-    /// If `entries` is no list.
-    pub fn begin(&mut self, index: usize, entries: &str) -> Result<bool, JsError> {
-        self.0.begin(index, entries).map_err(shown)
-    }
-
-    /// The index of the next entry to be read.
-    pub fn length(&self) -> usize {
-        self.0.length()
-    }
-
-    /// The round of the last entry that was read since [`Messenger::begin`].
-    #[wasm_bindgen(js_name = lastRound)]
-    pub fn last_round(&self) -> Option<u64> {
-        self.0.last_round()
-    }
-
-    /// Verifies the next entries (a JSON list) and reads them. Returns what happened: JSON of a
-    /// list of events.
-    ///
-    /// # Errors
-    /// If a signature or the chain does not hold; nothing was taken in.
-    pub fn read(&mut self, entries: &str) -> Result<String, JsError> {
-        self.0.read(entries).map_err(shown)
-    }
-
     /// Learns from two servers that rounds up to this one are over, and that all their boards were
-    /// read. Returns what happened, as [`Messenger::read`] does.
+    /// read. Returns what happened: JSON of a list of events.
     pub fn over(&mut self, round: u64) -> String {
         self.0.over(round)
     }

@@ -1,6 +1,6 @@
 //! Taking part in a room (docs/spec/participant.md): which requests leave the device, and when.
 
-mod inner;
+pub(crate) mod inner;
 
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
@@ -82,7 +82,7 @@ impl Participant {
     }
 }
 
-fn millis(time: f64) -> u64 {
+pub(crate) fn millis(time: f64) -> u64 {
     // A clock that is out of its range is at one end of it.
     time as u64
 }

@@ -12,7 +12,6 @@ import {
   type Status,
 } from '../lib/servers/api';
 import type { Clock } from '../lib/page/clock';
-import { Statuses } from '../lib/rooms/seen/statuses';
 import { initSync } from '../wasm/ostrakon_wasm';
 
 /** Loads the cryptography, as it was built for the browser. */
@@ -62,49 +61,41 @@ export function settled(): Promise<void> {
 /** Three servers, one room. */
 export class World {
   readonly clock = new VirtualClock();
-  readonly servers: FakeServer[];
-  readonly statuses: Statuses;
-  private version = 0;
+  readonly servers = [0, 1, 2].map((party) => new FakeServer(party, this.clock));
+}
 
-  constructor() {
-    this.servers = [0, 1, 2].map((party) => new FakeServer(party));
-    this.statuses = new Statuses('room', this.servers, this.clock, 2);
-  }
-
-  /** All servers say that epoch `number` collects for `ms` more. */
-  collect(number: number, ms: number, present = [1, 1, 1], last: Status['last'] = null): void {
-    for (const { party } of this.servers)
-      this.statuses.take(party, { ...this.status({ number, ms, present }), last });
-  }
-
-  status({ number, ms, present }: { number: number; ms: number; present: number[] }): Status {
-    const epoch = {
-      number,
-      phase: 'collecting' as const,
-      closes_in_ms: ms,
-      assigned: 0,
-      submitted: 0,
-    };
-    return {
-      version: ++this.version,
-      epoch,
-      mixing: [],
-      last: null,
-      may_have_opened: [],
-      present,
-      places: present,
-      board_length: 0,
-      actions: 0,
-      raw: '',
-    };
-  }
+/** What a server says of a room in which epoch `number` collects, as far as the page reads it. */
+export function statusOf(number: number): Status {
+  const epoch = {
+    number,
+    phase: 'collecting' as const,
+    closes_in_ms: 1_000,
+    assigned: 0,
+    submitted: 0,
+  };
+  return {
+    version: 1,
+    epoch,
+    mixing: [],
+    last: null,
+    present: [],
+    places: [],
+    board_length: 0,
+    actions: 0,
+  };
 }
 
 export class FakeServer implements Server {
-  /** What it says when it is asked how the room stands. */
-  says: Status | null = null;
+  /** What it says of the room; `null` if it does not answer. */
+  says: (Status & { may_have_opened?: number[] }) | null = null;
+  /** What it shows of its board, and of what the hosts did. */
+  entries: unknown[] = [];
+  done: unknown[] = [];
 
-  constructor(readonly party: number) {}
+  constructor(
+    readonly party: number,
+    private readonly clock: Clock,
+  ) {}
 
   servers(): Promise<ServerList> {
     return Promise.reject(new Problem(503, 'not asked in these tests'));
@@ -114,21 +105,17 @@ export class FakeServer implements Server {
     return Promise.reject(new Problem(503, 'not asked in these tests'));
   }
 
-  status(): Promise<Status> {
-    if (this.says) return Promise.resolve(this.says);
-    return Promise.reject(new Problem(503, 'statuses are pushed in these tests'));
-  }
-
-  carry(_: Request): Promise<Reply> {
-    return Promise.resolve({ status: 0, body: '' });
-  }
-
-  board(_?: string, _from?: number): Promise<unknown[]> {
-    return Promise.resolve([]);
-  }
-
-  actions(): Promise<unknown[]> {
-    return Promise.resolve([]);
+  async carry({ path }: Pick<Request, 'path'>, signal: AbortSignal): Promise<Reply> {
+    const from = Number(/from=(\d+)/.exec(path)?.[1]);
+    // News takes a while.
+    if (path.includes('after=')) await this.clock.sleep(1_000, signal);
+    const answer = path.includes('/board')
+      ? { entries: this.entries.slice(from) }
+      : path.includes('/actions')
+        ? { actions: this.done.slice(from) }
+        : { minimum: 1, stock: 1, peers: [], context: null, ...this.says };
+    if (!this.says) return { status: 0, body: '' };
+    return { status: 200, body: JSON.stringify(answer) };
   }
 
   claim(): Promise<void> {

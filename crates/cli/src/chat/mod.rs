@@ -12,7 +12,6 @@ use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::RowFormat;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::Admission;
-use ostrakon_messaging::params::CYCLE;
 use ostrakon_messaging::{Client, ContactLink};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc;
@@ -26,9 +25,6 @@ use crate::{edge, secret};
 
 /// Entries of the board that are in memory. What comes to be missed is sent again.
 const ENTRIES: usize = 32;
-/// Entries before the board's end with which reading begins: two turns of every conversation, in
-/// which another copy of the same contacts would show.
-const BACK: u64 = 2 * CYCLE;
 /// The name of a partner for practice.
 const PRACTICE: &str = "practice partner";
 /// Lines of standard input that wait.
@@ -280,7 +276,7 @@ async fn read_lines(orders: mpsc::Sender<Order>, read: impl Fn(&str) -> Option<O
 
 /// The room of a link, which must be for messages.
 async fn open(link: Link) -> Result<Arc<Room>> {
-    let room = Room::open_at_end(&http_client()?, link, BACK, ENTRIES).await?;
+    let room = Room::open_to_keep(&http_client()?, link, ENTRIES).await?;
     if room.descriptor.admission != Admission::Messages {
         bail!(
             "the room \"{}\" is not for messages, but for words to everybody: `ostrakon say` speaks there, and `ostrakon room \

@@ -1,5 +1,7 @@
 //! One server's public interface, called over HTTP.
 
+pub mod driver;
+
 use std::time::Duration;
 
 use ostrakon_client::Http;

@@ -1,7 +1,8 @@
 //! A native client: what the page does in a browser, for programs.
 //!
 //! [`connection`] speaks HTTP with one server, [`room`] watches a room at all of its servers and
-//! believes only what is signed or said by two of them, [`board`] reads a whole board page by page,
+//! believes only what is signed or said by two of them, [`connection::driver`] drives the state
+//! machines that say which requests leave, and when, [`board`] reads a whole board page by page,
 //! and [`participant`] takes part, epoch by epoch, until its message is on the board. [`decision`]
 //! reads a decision at its servers and checks all of it; [`account`] keeps what a device must not
 //! forget of it, and [`answering`] accepts an invitation and answers. [`member`] keeps the key of

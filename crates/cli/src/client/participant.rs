@@ -1,24 +1,21 @@
 //! One participant: what it says, and what became of it. Which requests it sends, and when, is
 //! decided by [`ostrakon_client::Participant`].
 
-mod driver;
 mod ending;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use futures::future::BoxFuture;
 use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::room::people_for;
 use ostrakon_broadcast::submission::NoSubmission;
 use ostrakon_broadcast::{Content, RowFormat, engines};
-use ostrakon_client::{Action, Filled, Http, Millis, News};
+use ostrakon_client::{Action, Filled, News};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
 
-use self::driver::{Driver, Transport};
+use super::connection::driver::Driver;
 use super::member::Member;
 use super::room::Room;
 use crate::edge;
@@ -59,7 +56,7 @@ pub type Rows = Box<dyn FnMut(u64) -> Result<Option<Vec<u8>>> + Send + Sync>;
 /// A participant of a room.
 pub struct Participant {
     room: Arc<Room>,
-    driver: Driver<Room>,
+    driver: Driver<ostrakon_client::Participant, Room>,
     /// Of a member: where it is written down what the key was used for.
     member: Option<Member>,
     outbox: Outbox,
@@ -233,26 +230,26 @@ impl Participant {
 
     /// Tells the machine what the servers have said since it was told last.
     fn listen(&mut self) {
-        let words = self.room.words();
+        let words = self.room.statuses().borrow().clone();
         for ((party, word), heard) in self.room.parties().zip(&words).zip(&mut self.heard) {
             let version = word.as_ref().map(|word| word.0.version);
             if *heard != version {
                 *heard = version;
                 let word = word.as_ref().map(|word| (&word.0, word.1));
-                self.driver.heard(party, word);
+                self.driver.happen(|machine, now| machine.heard(now, party, word));
             }
         }
     }
 
     /// Does what the machine asks for.
     fn act(&mut self, report: &mut impl FnMut(Event)) {
-        while let Some(action) = self.driver.next_action() {
+        while let Some(action) = self.driver.next_other() {
             match action {
                 Action::Ask(_) => {}
                 Action::Fill(context) => {
                     let epoch = context.epoch.number;
                     let filled = self.fill(epoch, context.minimum);
-                    self.driver.filled(epoch, filled);
+                    self.driver.happen(|machine, now| machine.filled(now, epoch, filled));
                 }
                 Action::Tell(news) => self.tell(news, report),
             }
@@ -334,21 +331,6 @@ impl Participant {
             "the room's host has lowered how many are enough: messages appear from {enough} people on now. Nothing more was \
              sent; give the same command again if that is enough for you"
         )
-    }
-}
-
-impl Transport for Room {
-    fn now(&self) -> Millis {
-        edge::unix_millis()
-    }
-
-    fn exchange(
-        self: Arc<Self>,
-        party: PartyId,
-        request: Http,
-        patience: Duration,
-    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
-        Box::pin(async move { self.connection(party).exchange(request, patience).await })
     }
 }
 

@@ -11,29 +11,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use ostrakon_broadcast::client::{BoardReader, Link};
+use futures::future::BoxFuture;
+use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
-use ostrakon_broadcast::{RoomDescriptor, Servers, SignedEntry, engines};
-use ostrakon_client::{Millis, Reports, Scene};
-use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_broadcast::{RoomDescriptor, Servers, SignedEntry};
+use ostrakon_client::{Follower, Http, Millis, Scene, Sight};
+use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_messaging::params::CYCLE;
 use ostrakon_party::{PartyId, SessionId};
-use ostrakon_protocol::{
-    ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status,
-};
+use ostrakon_protocol::{ActionsPage, RoomInfo, RoomState, ServersInfo, Status};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connection::driver::{Driver, Transport};
 use super::connection::{Connection, Pauses};
 use crate::{edge, failure};
 
-/// How long a server may hold back an answer while nothing happens.
-const WAIT: Duration = Duration::from_secs(20);
 /// How long a server may take to say how many participants or entries it has.
 const STATUS_TIME: Duration = Duration::from_secs(2);
-/// How often the end of a board is asked for, while servers get to know new entries.
-const END_TRIES: u32 = 10;
-/// The least time between two questions for the status: a busy room changes all the time.
-const STATUS_PAUSE: Duration = Duration::from_millis(100);
+/// Entries before the end with which the board of a room for messages is read: two turns of every
+/// conversation, which tell whether another copy of the same contacts is used.
+const BACK: u64 = 2 * CYCLE;
 
 /// A room that this program follows. Dropping it ends the watching.
 pub struct Room {
@@ -55,23 +53,12 @@ pub struct Room {
 
 /// What is known of the room, each part to be waited for.
 struct Known {
-    statuses: watch::Sender<Vec<Option<Status>>>,
+    statuses: watch::Sender<Vec<Option<Word>>>,
     /// Counts statuses that are news to a participant.
     news: watch::Sender<u64>,
-    heard: Mutex<Heard>,
     entries: watch::Sender<Vec<Arc<SignedEntry>>>,
     ended: watch::Sender<Option<u64>>,
     closed: watch::Sender<bool>,
-    board: Mutex<BoardReader>,
-    /// By party number: the last epoch that the server says is over, once its whole board has been
-    /// read.
-    over: Mutex<Vec<Option<u64>>>,
-}
-
-/// What each server said last, as it came.
-struct Heard {
-    reports: Reports,
-    words: Vec<Option<Word>>,
 }
 
 /// A server's status, and when it came, in milliseconds since 1970.
@@ -119,82 +106,34 @@ impl Room {
         let known = Known {
             statuses: watch::Sender::new(vec![None; parties]),
             news: watch::Sender::new(0),
-            heard: Mutex::new(Heard { reports: scene.reports(), words: vec![None; parties] }),
             entries: watch::Sender::new(Vec::new()),
             ended: watch::Sender::new(None),
             closed: watch::Sender::new(closed),
-            board: Mutex::new(BoardReader::new(servers.clone(), descriptor.clone())),
-            over: Mutex::new(vec![None; parties]),
         };
         let (keep, claims) = (None, Mutex::default());
         Self { link, servers, descriptor, connections, scene, known, keep, claims }
     }
 
-    /// Like [`Room::open`], for who follows the board from `back` entries before its end on, and
-    /// needs the last `keep` entries at most: [`Room::entries`] loses others.
+    /// Like [`Room::open`], for who needs the last `keep` entries at most: [`Room::entries`] loses
+    /// others.
     ///
     /// # Errors
-    /// Like [`Room::open`], or if too few servers show the same end for a while.
-    pub async fn open_at_end(
+    /// Like [`Room::open`].
+    pub async fn open_to_keep(
         http: &reqwest::Client,
         link: Link,
-        back: u64,
         keep: usize,
     ) -> Result<Arc<Self>> {
         let mut room = Self::open(http, link).await?;
-        let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
-        for _ in 0..END_TRIES {
-            if let Some((index, previous)) = room.near_end(back).await {
-                let fresh = Arc::get_mut(&mut room).expect("nobody else has it yet");
-                fresh.keep = Some(keep);
-                let board = BoardReader::new(fresh.servers.clone(), fresh.descriptor.clone());
-                fresh.known.board = Mutex::new(board.starting_at(index, previous));
-                return Ok(room);
-            }
-            pauses.pause().await;
-        }
-        let text = "too few servers show the same end of the room's board; try again";
-        Err(failure::unreachable(text))
-    }
-
-    /// The index of the entry that is `back` before the board's end, and what it names as the one
-    /// before, as enough servers show it for one of them to be honest.
-    async fn near_end(&self, back: u64) -> Option<(usize, Digest)> {
-        let mut said: Vec<_> = self.board_lengths().await.into_iter().flatten().collect();
-        said.sort_unstable();
-        // One of those that say most is honest, so there are so many.
-        let length = *said.get(said.len().checked_sub(self.believed())?)?;
-        let index = length.saturating_sub(back);
-        if index == 0 {
-            return Some((0, Digest([0; 32])));
-        }
-        let path = format!("rooms/{}/board", self.link.room.to_hex());
-        let ask = async |party: PartyId| {
-            let from = [("from", index)];
-            let page = self.connection(party).get_page::<BoardPage>(&path, &from);
-            let page = tokio::time::timeout(STATUS_TIME, page).await.ok()?.ok()?;
-            Some(page.entries.first()?.entry.clone())
-        };
-        let shown = futures::future::join_all(self.parties().map(ask)).await;
-        let digests: Vec<_> = shown.iter().flatten().map(|e| e.digest(&self.servers)).collect();
-        let same = |digest: &Digest| digests.iter().filter(|other| *other == digest).count();
-        let agreed = digests.iter().find(|digest| same(digest) >= self.believed())?;
-        let entry = shown.iter().flatten().find(|entry| entry.digest(&self.servers) == *agreed)?;
-        Some((usize::try_from(index).ok()?, entry.previous))
+        Arc::get_mut(&mut room).expect("nobody else has it yet").keep = Some(keep);
+        Ok(room)
     }
 
     /// Starts to watch the room; it is watched until the returned set is dropped.
     pub fn watch(self: &Arc<Self>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
-        for party in self.parties() {
-            tasks.spawn(follow(self.clone(), party));
-        }
+        tasks.spawn(follow(self.clone()));
         tasks
-    }
-
-    /// Servers that must say the same for it to be believed without a signature.
-    fn believed(&self) -> usize {
-        engines::believed(self.descriptor.engine, self.connections.len())
     }
 
     /// All servers, in order.
@@ -207,19 +146,14 @@ impl Room {
         &self.connections[party.index()]
     }
 
-    /// The servers' last words on how the room stands.
-    pub fn statuses(&self) -> watch::Receiver<Vec<Option<Status>>> {
+    /// The servers' last words on how the room stands; `None` of those that do not answer.
+    pub fn statuses(&self) -> watch::Receiver<Vec<Option<Word>>> {
         self.known.statuses.subscribe()
     }
 
     /// Changes with a status that is news to a participant, more than how many there are.
     pub fn news(&self) -> watch::Receiver<u64> {
         self.known.news.subscribe()
-    }
-
-    /// What each server said last, whether or not its board has been read.
-    pub fn words(&self) -> Vec<Option<Word>> {
-        self.known.heard.lock().expect("no panic while hearing").words.clone()
     }
 
     /// The board, verified.
@@ -240,15 +174,11 @@ impl Room {
 
     /// Entries on the board of each server that answers soon, by its own word, as of now.
     pub async fn board_lengths(&self) -> Vec<Option<u64>> {
-        self.statuses_now().await.into_iter().map(|status| Some(status?.board_length)).collect()
-    }
-
-    /// The status by each server that answers soon.
-    async fn statuses_now(&self) -> Vec<Option<Status>> {
         let path = format!("rooms/{}/status", self.link.room.to_hex());
         let ask = async |party: PartyId| {
             let status = self.connection(party).get::<Status>(&path, &());
-            tokio::time::timeout(STATUS_TIME, status).await.ok()?.ok()
+            let status = tokio::time::timeout(STATUS_TIME, status).await.ok()?;
+            Some(status.ok()?.board_length)
         };
         futures::future::join_all(self.parties().map(ask)).await
     }
@@ -354,96 +284,58 @@ pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
     Ok(Servers { session: SessionId(session), keys })
 }
 
-/// Follows one server's word on the room, for ever.
-async fn follow(room: Arc<Room>, party: PartyId) {
-    let path = format!("rooms/{}/status", room.link.room.to_hex());
-    let mut after = 0;
-    let fresh = || Pauses::new(Duration::from_millis(200), Duration::from_secs(5));
-    let mut pauses = fresh();
+/// Watches a room, for ever: does what the state machine asks for, and lets others know.
+async fn follow(room: Arc<Room>) {
+    let machine = Follower::new(room.scene.clone(), Secret::new(edge::random()), BACK);
+    let mut driver = Driver::new(machine, room.link.room, room.clone());
     loop {
-        let status =
-            room.connection(party).get_waiting::<Status>(&path, &[("after", after)], WAIT).await;
-        let Ok(status) = status else {
-            // A server that restarts counts its versions anew.
-            after = 0;
-            room.known.statuses.send_modify(|statuses| statuses[party.index()] = None);
-            note(&room, party, None);
-            pauses.pause().await;
-            continue;
-        };
-        after = status.version;
-        // When an epoch closes is counted from now on; boards take their time.
-        note(&room, party, Some(&status));
-        match read_board(&room, party, &status).await {
-            Ok(()) => pauses = fresh(),
-            Err(error) => {
-                tracing::warn!("P{}: {error:#}", party.0);
-                pauses.pause().await;
-                after = 0;
-            }
+        while let Some(sight) = driver.next_other() {
+            room.see(sight, driver.machine());
         }
-        learn(&room, party, status);
-        tokio::time::sleep(STATUS_PAUSE).await;
+        let known = &room.known;
+        let (closed, over) = (driver.machine().is_closed(), driver.machine().over());
+        known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
+        known.ended.send_if_modified(|current| advance(current, over));
+        driver.turn().await;
     }
 }
 
-/// Reads what a server's board has beyond what was read at any server.
-async fn read_board(room: &Room, party: PartyId, status: &Status) -> Result<()> {
-    let path = format!("rooms/{}/board", room.link.room.to_hex());
-    loop {
-        let from = room.known.board.lock().expect("no panic while reading").length();
-        if from as u64 >= status.board_length {
-            break;
-        }
-        let page: BoardPage = room.connection(party).get_page(&path, &[("from", from)]).await?;
-        if page.entries.is_empty() {
-            bail!("the server's board is shorter than it says");
-        }
-        let mut board = room.known.board.lock().expect("no panic while reading");
-        // Another server may have shown the same entries meanwhile.
-        if board.length() == from {
-            board.read(&page.entries)?;
-            room.known.entries.send_modify(|entries| {
-                entries.extend(page.entries.into_iter().map(Arc::new));
-                if let Some(keep) = room.keep.filter(|keep| entries.len() >= 2 * keep) {
+impl Room {
+    fn see(&self, sight: Sight, follower: &Follower) {
+        let known = &self.known;
+        match sight {
+            Sight::Heard { party, news } => {
+                let word = follower.status(party);
+                let word = word.map(|(status, came)| Arc::new((status.clone(), came)));
+                known.statuses.send_modify(|statuses| statuses[party.index()] = word);
+                if news {
+                    known.news.send_modify(|news| *news += 1);
+                }
+            }
+            Sight::Entries { entries: new, .. } => known.entries.send_modify(|entries| {
+                entries.extend(new.into_iter().map(Arc::new));
+                if let Some(keep) = self.keep.filter(|keep| entries.len() >= 2 * keep) {
                     entries.drain(..entries.len() - keep);
                 }
-            });
+            }),
+            Sight::Forged { party, why } => tracing::warn!("P{}: {why}", party.0),
+            Sight::Ask(_) | Sight::Actions { .. } | Sight::Informed | Sight::CaughtUp => {}
         }
     }
-    // Only now does the absence of an entry say something.
-    let last = status.last.as_ref();
-    let board = room.known.board.lock().expect("no panic while reading");
-    let over = last.and_then(|last| match last.outcome {
-        Outcome::Published if board.last_epoch() < Some(last.number) => None,
-        _ => Some(last.number),
-    });
-    room.known.over.lock().expect("no panic while noting")[party.index()] = over;
-    Ok(())
 }
 
-/// Draws conclusions from a server's status and what the others said.
-fn learn(room: &Room, party: PartyId, status: Status) {
-    let known = &room.known;
-    known.statuses.send_modify(|statuses| statuses[party.index()] = Some(status));
-    let statuses = known.statuses.borrow();
-    let believed = room.believed();
-    let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none());
-    let closed = closed.count() >= believed;
-    known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
-    let ended = said_to_be_over(&known.over.lock().expect("no panic while noting"), believed);
-    known.ended.send_if_modified(|current| advance(current, ended));
-}
+impl Transport for Room {
+    fn now(&self) -> Millis {
+        edge::unix_millis()
+    }
 
-/// Notes what a server says, and lets participants know if it is news to them.
-fn note(room: &Room, party: PartyId, status: Option<&Status>) {
-    let now = edge::unix_millis();
-    let mut heard = room.known.heard.lock().expect("no panic while hearing");
-    heard.words[party.index()] = status.map(|status| Arc::new((status.clone(), now)));
-    let news = heard.reports.hear(&room.descriptor, now, party, status);
-    drop(heard);
-    if news {
-        room.known.news.send_modify(|news| *news += 1);
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move { self.connection(party).exchange(request, patience).await })
     }
 }
 
@@ -452,26 +344,4 @@ fn advance(current: &mut Option<u64>, number: Option<u64>) -> bool {
     let newer = *current < number;
     *current = number.max(*current);
     newer
-}
-
-/// The last epoch that is over by the word of so many servers.
-fn said_to_be_over(over: &[Option<u64>], believed: usize) -> Option<u64> {
-    let mut over = over.to_vec();
-    over.sort_unstable();
-    over.len().checked_sub(believed).and_then(|place| over[place])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_server_alone_ends_no_epoch() {
-        let said_by_two = |over: &[Option<u64>]| said_to_be_over(over, 2);
-        assert_eq!(said_by_two(&[None, None, Some(u64::MAX)]), None);
-        assert_eq!(said_by_two(&[Some(3), None, Some(u64::MAX)]), Some(3));
-        assert_eq!(said_by_two(&[Some(3), Some(5), Some(4)]), Some(4));
-        assert_eq!(said_by_two(&[Some(3)]), None);
-        assert_eq!(said_to_be_over(&[Some(3), Some(5), Some(4), Some(9)], 3), Some(4));
-    }
 }

@@ -1,6 +1,9 @@
-//! A participant's device against servers that the test plays, in virtual time.
+//! A device that follows a room and takes part, against servers that the test plays, in virtual
+//! time.
 
+mod boards;
 mod epochs;
+mod following;
 mod homes;
 mod script;
 mod trace;

@@ -7,6 +7,9 @@ use ostrakon_protocol::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The scripts.
+pub const NAMES: [&str; 5] = ["plain", "troubles", "again", "follow", "follow-end"];
+
 /// A script, and what it makes a device send.
 #[derive(Serialize, Deserialize)]
 pub struct Trace {
@@ -17,8 +20,10 @@ pub struct Trace {
     pub key: [u8; 32],
     pub seed: [u8; 32],
     pub before: Option<u8>,
-    /// What it has to say.
+    /// What it has to say; nothing, if it only follows the room.
     pub message: String,
+    /// Entries before the end from which it follows the board of a room for messages.
+    pub back: u64,
     pub start: Millis,
     /// For how long it is watched.
     pub lasts: Millis,

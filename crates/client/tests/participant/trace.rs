@@ -10,24 +10,61 @@ use std::sync::Arc;
 
 use ostrakon_broadcast::engine::EpochContext;
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::hosting::{Deed, HostLog};
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{RoomDescriptor, Servers};
-use ostrakon_client::{Action, Filled, Millis, Participant, Scene};
+use ostrakon_broadcast::room::Admission;
+use ostrakon_broadcast::{RoomDescriptor, SignedEntry};
+use ostrakon_client::{Action, Filled, Follower, Millis, Participant, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, SigningKey, merkle};
-use ostrakon_party::{PartyId, SessionId, wire};
+use ostrakon_party::{PartyId, wire};
 use ostrakon_protocol::{Issue, Status};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::slots::{self, SlotSeeds, SlotsContext};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::script::{Rule, Said, Sent, Trace};
+use crate::boards::{board, kept_back, keys, servers};
+use crate::script::{NAMES, Rule, Said, Sent, Trace};
 use crate::world;
 
 const START: Millis = 1_790_000_000_000;
 
 impl Trace {
+    /// Plays the script to a machine that follows the room.
+    fn play_following(&self) -> Vec<Sent> {
+        let scene = Arc::new(Scene::new(servers(), self.descriptor.clone()));
+        let room = *scene.id();
+        let mut machine = Follower::new(scene, Secret::new(self.seed), self.back);
+        let mut sent = Vec::new();
+        let mut answers: BTreeMap<(Millis, u64), (u16, String)> = BTreeMap::new();
+        let (mut now, end) = (self.start, self.start + self.lasts);
+        while now < end {
+            match answers.first_entry().filter(|next| next.key().0 <= now) {
+                Some(next) => {
+                    let ((_, id), (status, body)) = next.remove_entry();
+                    machine.replied(now, id, status, body.as_bytes());
+                }
+                None => machine.wake(now),
+            }
+            while let Some(sight) = machine.next_sight() {
+                let Sight::Ask(request) = sight else { continue };
+                let (http, party) = (request.http(&room), request.party.0);
+                let at = now - self.start;
+                let (delay, status, body) = self.answer(at, party, &http.path, request.patience());
+                answers.insert((now + delay, request.id), (status, body));
+                sent.push(Sent { at, party, path: http.path, body: http.body });
+            }
+            let answer = answers.keys().next().map_or(end, |(at, _)| *at);
+            now = machine.wake_at().min(answer).max(now);
+        }
+        sent
+    }
+
     /// Plays the script to a machine.
     fn play(&self) -> Vec<Sent> {
+        if self.message.is_empty() {
+            return self.play_following();
+        }
         let scene = Scene::new(servers(), self.descriptor.clone());
         let room = *scene.id();
         let key = SigningKey::from_seed(&self.key);
@@ -80,15 +117,6 @@ impl Trace {
     }
 }
 
-fn keys() -> [SigningKey; 3] {
-    [1, 2, 3].map(|seed| SigningKey::from_seed(&[seed; 32]))
-}
-
-fn servers() -> Servers {
-    let keys = keys().iter().map(SigningKey::verifying_key).collect();
-    Servers { session: SessionId(Digest([7; 32])), keys }
-}
-
 fn servers_answer() -> Value {
     let server = |(party, key): (usize, &SigningKey)| {
         let (url, key) = (format!("http://p{party}.example"), key.verifying_key().to_hex());
@@ -104,7 +132,8 @@ fn servers_answer() -> Value {
 }
 
 fn room() -> RoomDescriptor {
-    RoomDescriptor { payload: 32, capacity: 9, seconds: 10, ..RoomDescriptor::new("trace") }
+    let host = Some(SigningKey::from_seed(&[8; 32]).verifying_key());
+    RoomDescriptor { payload: 32, capacity: 9, seconds: 10, host, ..RoomDescriptor::new("trace") }
 }
 
 fn context(number: u64) -> EpochContext {
@@ -172,6 +201,7 @@ impl Writer {
             seed,
             before,
             message,
+            back: 10,
             start,
             lasts,
             statuses,
@@ -264,6 +294,91 @@ fn again() -> Trace {
     writer.trace
 }
 
+impl Writer {
+    /// A device that only follows a room.
+    fn following(room: RoomDescriptor, lasts: Millis) -> Self {
+        let mut writer = Self::new("", lasts, None);
+        writer.trace.descriptor = room;
+        writer
+    }
+
+    /// From `at` on a server says that its lists are so long, at once if it is asked for how the
+    /// room stands now, and after three seconds if for news.
+    fn has(&mut self, at: Millis, party: u8, entries: u64, actions: u64) {
+        let said = Status { board_length: entries, actions, ..status(at + 1, 9, 5_000, [1; 3]) };
+        let body = serde_json::to_string(&said).unwrap();
+        self.rule(at, party, "/status", 200, body);
+        let news =
+            Rule { delay: 3_000 + Millis::from(party), path: "/status?".into(), ..self.last() };
+        self.trace.rules.push(news);
+    }
+
+    fn last(&self) -> Rule {
+        let Rule { from, party, path, delay, status, body } = self.trace.rules.last().unwrap();
+        let (path, body) = (path.clone(), body.clone());
+        Rule { from: *from, party: *party, path, delay: *delay, status: *status, body }
+    }
+
+    /// From `at` on a server shows these from that place on.
+    fn shows<T: Serialize>(&mut self, at: Millis, party: u8, list: &str, from: usize, items: &[T]) {
+        let name = if list == "board" { "entries" } else { "actions" };
+        let body = json!({ name: items }).to_string();
+        self.rule(at, party, &format!("/{list}?from={from}"), 200, body);
+    }
+}
+
+/// Two actions and three entries; a server that keeps texts back, one that promises what it does
+/// not have and is away for a while, and one that shows something forged.
+fn follow() -> Trace {
+    let mut writer = Writer::following(room(), 40_000);
+    let mut log = HostLog::new(&servers(), &room());
+    let host = SigningKey::from_seed(&[8; 32]);
+    let actions: Vec<_> = [true, false]
+        .map(|on| {
+            let signed = log.act(&host, 5, Deed::Moderate { on });
+            log.apply(&signed).unwrap();
+            signed
+        })
+        .into();
+    let entries = board(&room(), 3);
+    writer.has(0, 0, 2, 1);
+    writer.has(0, 1, 2, 2);
+    writer.has(0, 2, 900, 1);
+    for party in 0..3 {
+        for from in 0..2 {
+            writer.shows(0, party, "actions", from, &actions[from..2]);
+        }
+    }
+    writer.shows(0, 0, "board", 0, &kept_back(entries[..2].to_vec()));
+    writer.shows(0, 1, "board", 0, &entries[..2]);
+    writer.shows::<SignedEntry>(0, 2, "board", 0, &[]);
+    writer.shows::<SignedEntry>(0, 2, "board", 2, &[]);
+    writer.rule(9_000, 2, "/status", 503, String::new());
+    writer.has(20_000, 2, 3, 2);
+    writer.shows(20_000, 2, "board", 2, &["forged"]);
+    writer.has(30_000, 0, 3, 2);
+    writer.shows(30_000, 0, "board", 2, &entries[2..]);
+    writer.trace
+}
+
+/// A room for messages, whose board is read from near its end, by the word of two servers; then it
+/// grows by more than is read in order.
+fn follow_end() -> Trace {
+    let (admission, payload) = (Admission::Messages, 256);
+    let room = RoomDescriptor { admission, payload, host: None, ..room() };
+    let mut writer = Writer::following(room.clone(), 20_000);
+    let entries = board(&room, 90);
+    for (at, length) in [(0, 15), (8_000, 90)] {
+        for party in 0..3 {
+            writer.has(at, party, if party == 2 { 900 } else { length as u64 }, 0);
+            writer.shows(at, party, "board", length - 10, &entries[length - 10..length]);
+        }
+    }
+    // One shows another entry in that place.
+    writer.shows(0, 0, "board", 5, &entries[1..3]);
+    writer.trace
+}
+
 /// A script as it is kept: one item of a list a line.
 fn written(script: &Trace) -> String {
     let Value::Object(fields) = serde_json::to_value(script).unwrap() else { unreachable!() };
@@ -281,9 +396,11 @@ fn written(script: &Trace) -> String {
 #[test]
 fn scripts_make_a_device_send_what_is_written_in_them() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
-    for (name, mut script) in [("plain", plain()), ("troubles", troubles()), ("again", again())] {
+    let scripts = [plain(), troubles(), again(), follow(), follow_end()];
+    for (name, mut script) in NAMES.into_iter().zip(scripts) {
         script.requests = script.play();
-        assert!(script.requests.iter().any(|sent| sent.path.ends_with("/submission")), "{name}");
+        let last = if script.message.is_empty() { "/board?" } else { "/submission" };
+        assert!(script.requests.iter().any(|sent| sent.path.contains(last)), "{name}");
         let text = written(&script);
         let path = folder.join(format!("{name}.json"));
         if std::env::var("OSTRAKON_TRACES").is_ok_and(|what| what == "write") {

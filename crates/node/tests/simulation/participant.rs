@@ -6,17 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::envelope::{self, IssueName};
-use ostrakon_broadcast::hosting::{Answer as PollAnswer, Claim, HostLog};
+use ostrakon_broadcast::hosting::{Answer as PollAnswer, Claim};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::{
     ClientEngine, Content, Entry, EpochContext, RoomDescriptor, RoomId, Servers,
 };
-use ostrakon_client::{Action, Answer, Call, Filled, Request, Scene};
+use ostrakon_client::{Action, Answer, Call, Filled, Follower, Request, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{PartyId, Trust};
-use ostrakon_protocol::{ServiceError, Status, SubmissionRequest};
+use ostrakon_protocol::{ServiceError, SubmissionRequest};
 
 use crate::closing::letters::Letters;
 use crate::deployment::Deployment;
@@ -92,9 +91,7 @@ pub struct Participant {
 
 /// What a page knows, from its loading on.
 struct Page {
-    board: BoardReader,
-    log: HostLog,
-    statuses: Vec<Option<Status>>,
+    follower: Follower,
     /// What is sent, and when. A cheater has two that do not know of each other.
     machines: Vec<ostrakon_client::Participant>,
     /// The epochs that something was decided for.
@@ -134,37 +131,31 @@ impl Participant {
     }
 
     fn load(&self) -> Page {
-        let board = BoardReader::new((*self.servers).clone(), (*self.room).clone());
-        let board = board.under(self.trust());
-        let log = HostLog::new(&self.servers, &self.room);
-        let statuses = self.deployment().parties().map(|_| None).collect();
+        let follower = Follower::new(self.scene(), self.secret(), u64::MAX);
         let cheats = self.device.lock().unwrap().cheats;
         let machines = (0..if cheats { 2 } else { 1 }).map(|_| self.machine()).collect();
-        Page { board, log, statuses, machines, contexts: BTreeMap::new() }
+        Page { follower, machines, contexts: BTreeMap::new() }
+    }
+
+    fn scene(&self) -> Arc<Scene> {
+        let scene = Scene::new((*self.servers).clone(), (*self.room).clone());
+        Arc::new(scene.with(self.engine, self.trust()))
+    }
+
+    fn secret(&self) -> Secret {
+        let mut seed = [0; 32];
+        self.executor().draw(|random| random.fill(&mut seed));
+        Secret::new(seed)
     }
 
     fn machine(&self) -> ostrakon_client::Participant {
-        let scene = Scene::new((*self.servers).clone(), (*self.room).clone())
-            .with(self.engine, self.trust().believed());
-        let mut seed = [0; 32];
-        self.executor().draw(|random| random.fill(&mut seed));
         let key = SigningKey::from_seed(&self.device.lock().unwrap().seed);
-        ostrakon_client::Participant::new(Arc::new(scene), key, Secret::new(seed), None)
+        ostrakon_client::Participant::new(self.scene(), key, self.secret(), None)
     }
 
     async fn turn(&self, page: &mut Page) {
-        for party in self.deployment().parties() {
-            let room = self.room.id();
-            let status = self.line.ask(party, "status", 0, |server| {
-                async move { server.status(room, 0, Duration::ZERO).await }.boxed()
-            });
-            let status = status.await.and_then(Result::ok);
-            page.statuses[party.index()] =
-                status.map(|status| self.deployment().spoil(party, status, spoil_status));
-        }
-        self.read_board(page).await;
-        self.read_log(page).await;
-        let admitted = page.log.admits(&self.device.lock().unwrap().key.verifying_key());
+        self.follow(page).await;
+        let admitted = page.follower.log().admits(&self.device.lock().unwrap().key.verifying_key());
         if !admitted {
             self.claim(page).await;
             return;
@@ -187,34 +178,24 @@ impl Participant {
         }
     }
 
-    async fn read_board(&self, page: &mut Page) {
-        let (room, from) = (self.room.id(), page.board.length());
-        let longest = page
-            .statuses
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, status)| status.as_ref().map(|s| s.board_length));
-        let Some((party, Some(status))) = longest else { return };
-        if status.board_length <= from as u64 {
-            return;
-        }
-        let answer = self.line.ask(PartyId(party as u8), "board", from as u64, |server| {
-            async move { server.board(room, from as u64, Duration::ZERO).await }.boxed()
-        });
-        let answer = answer.await;
-        self.deployment().expect_no_damage(PartyId(party as u8), &answer);
-        let Some(Ok(answer)) = answer else { return };
-        let entries = self.deployment().spoil(PartyId(party as u8), answer.entries, spoil_entries);
-        let read = page.board.read(&entries);
-        assert!(
-            read.is_ok() || self.deployment().is_hostile(PartyId(party as u8)),
-            "an honest server's board is proven"
-        );
-        if read.is_err() {
-            return;
-        }
-        for signed in &entries {
-            self.observe(&signed.entry);
+    /// Reads what servers show. What an honest one shows is proven.
+    async fn follow(&self, page: &mut Page) {
+        page.follower.wake(self.executor().now_ms());
+        while let Some(sight) = page.follower.next_sight() {
+            match sight {
+                Sight::Ask(request) => {
+                    let (id, answer) = (request.id, self.ask(page, request).await);
+                    page.follower.answered(self.executor().now_ms(), id, answer);
+                }
+                Sight::Entries { entries, .. } => {
+                    entries.iter().for_each(|signed| self.observe(&signed.entry));
+                }
+                Sight::Forged { party, why } => {
+                    assert!(self.deployment().is_hostile(party), "{party} shows a forgery: {why}");
+                }
+                Sight::Heard { .. } | Sight::Actions { .. } | Sight::Informed | Sight::CaughtUp => {
+                }
+            }
         }
     }
 
@@ -244,9 +225,8 @@ impl Participant {
     /// Tells a machine what the servers say, and does what it asks for.
     async fn drive(&self, page: &mut Page, which: usize) {
         let now = self.executor().now_ms();
-        for (party, status) in self.deployment().parties().zip(&page.statuses) {
-            let status = status.as_ref().map(|status| (status, now));
-            page.machines[which].heard(now, party, status);
+        for party in self.deployment().parties() {
+            page.machines[which].heard(now, party, page.follower.status(party));
         }
         while let Some(action) = page.machines[which].next_action() {
             match action {
@@ -285,13 +265,32 @@ impl Participant {
     async fn ask(&self, page: &Page, request: Request) -> Answer {
         let (room, party) = (self.room.id(), request.party);
         match request.call {
-            Call::Status => {
+            // Nobody waits for news here: other things have their turns.
+            Call::Status | Call::News { .. } => {
                 let status = self.line.ask(party, "status", 0, |server| {
                     async move { server.status(room, 0, Duration::ZERO).await }.boxed()
                 });
                 told(status.await, |status| {
                     let status = self.deployment().spoil(party, status, spoil_status);
                     Answer::Status(Box::new(status))
+                })
+            }
+            Call::Board { from } => {
+                let page = self.line.ask(party, "board", from, |server| {
+                    async move { server.board(room, from, Duration::ZERO).await }.boxed()
+                });
+                let page = page.await;
+                self.deployment().expect_no_damage(party, &page);
+                told(page, |page| {
+                    Answer::Board(self.deployment().spoil(party, page.entries, spoil_entries))
+                })
+            }
+            Call::Actions { from } => {
+                let page = self.line.ask(party, "actions", from, |server| {
+                    async move { server.actions(room, from).await }.boxed()
+                });
+                told(page.await, |page| {
+                    Answer::Actions(self.deployment().spoil(party, page.actions, spoil_actions))
                 })
             }
             Call::Presence(presence) => {
@@ -407,41 +406,12 @@ fn told<T>(answer: Option<Result<T, ServiceError>>, take: impl FnOnce(T) -> Answ
 }
 
 impl Participant {
-    /// Reads what the hosts did, from the server that says it has most of it.
-    async fn read_log(&self, page: &mut Page) {
-        let (room, from) = (self.room.id(), page.log.length());
-        let most = page
-            .statuses
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, status)| status.as_ref().map(|s| s.actions));
-        let Some((party, Some(status))) = most else { return };
-        if status.actions <= from {
-            return;
-        }
-        let party = PartyId(party as u8);
-        let answer = self.line.ask(party, "actions", from, |server| {
-            async move { server.actions(room, from).await }.boxed()
-        });
-        let Some(Ok(answer)) = answer.await else { return };
-        for action in self.deployment().spoil(party, answer.actions, spoil_actions) {
-            let applied = page.log.apply(&action);
-            assert!(
-                applied.is_ok() || self.deployment().is_hostile(party),
-                "an honest server's host log is proven"
-            );
-            if applied.is_err() {
-                return;
-            }
-        }
-    }
-
     /// Takes the invitation of its link, once the host has made it and while nobody has taken it.
     async fn claim(&self, page: &Page) {
         let claim = {
             let device = self.device.lock().unwrap();
             let Some(invitation) = &device.invitation else { return };
-            let known = page.log.invitations().get(&invitation.verifying_key());
+            let known = page.follower.log().invitations().get(&invitation.verifying_key());
             if known.is_none_or(|known| known.claimed.is_some()) {
                 return;
             }
@@ -462,7 +432,7 @@ impl Participant {
         if device.cheats {
             return;
         }
-        for (id, state) in page.log.polls() {
+        for (id, state) in page.follower.log().polls() {
             let option = u8::try_from(self.line.number).expect("polls are asked of few");
             if state.withdrawn {
                 device.outbox.withdraw(*id);

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::client::{BoardReader, Link};
-use ostrakon_broadcast::{RoomDescriptor, RowFormat, Servers, SignedEntry, engines};
+use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::{RoomDescriptor, RowFormat, Servers, SignedEntry};
 use ostrakon_crypto::Secret;
-use ostrakon_messaging::{
-    Client, ContactLink, ContactState, ContactView, Event, Message, Refused, state,
-};
+use ostrakon_messaging::{Client, ContactLink, ContactState, ContactView, Message, Refused, state};
 use serde::{Deserialize, Serialize};
 
 use crate::inner::{descriptor, json, servers};
@@ -30,13 +28,12 @@ struct Kept {
     called: BTreeMap<u32, u64>,
 }
 
-/// A client, the room that it is in, and what was read of the board.
+/// A client, and the room that it is in.
 pub struct Messenger {
     servers: Servers,
     room: RoomDescriptor,
     origin: String,
     kept: Kept,
-    board: BoardReader,
     /// The row that was made last, and its round: the only one there will ever be for it.
     row: Option<(u64, Vec<u8>)>,
     agreed: Option<u32>,
@@ -94,9 +91,8 @@ impl Messenger {
     }
 
     fn of(servers: Servers, room: RoomDescriptor, origin: &str, kept: Kept) -> Self {
-        let board = BoardReader::new(servers.clone(), room.clone());
         let (row, agreed, eased) = Default::default();
-        Self { servers, room, origin: origin.to_owned(), kept, board, row, agreed, eased }
+        Self { servers, room, origin: origin.to_owned(), kept, row, agreed, eased }
     }
 
     pub fn seal(&self, key: &[u8]) -> Shown<Vec<u8>> {
@@ -220,49 +216,14 @@ impl Messenger {
         self.kept.client.end(number).map_err(refused)
     }
 
-    pub fn begin(&mut self, index: usize, entries: &str) -> Shown<bool> {
-        let shown: Vec<serde_json::Value> =
-            serde_json::from_str(entries).map_err(|_| "a list of entries expected".to_owned())?;
-        let fresh = BoardReader::new(self.servers.clone(), self.room.clone());
-        if index == 0 {
-            self.board = fresh;
-            return Ok(true);
-        }
-        // What one server shows that is none counts for nothing.
-        let read = |shown| serde_json::from_value::<SignedEntry>(shown).ok();
-        let shown: Vec<_> = shown.into_iter().filter_map(read).collect();
-        let digest = |signed: &SignedEntry| signed.entry.digest(&self.servers);
-        let believed = engines::believed(self.room.engine, self.servers.keys.len());
-        let by_enough = |signed: &&SignedEntry| {
-            shown.iter().filter(|other| digest(other) == digest(signed)).count() >= believed
-        };
-        let Some(agreed) = shown.iter().find(by_enough) else { return Ok(false) };
-        self.board = fresh.starting_at(index, agreed.entry.previous);
-        Ok(true)
-    }
-
-    pub fn length(&self) -> usize {
-        self.board.length()
-    }
-
-    pub fn last_round(&self) -> Option<u64> {
-        self.board.last_epoch()
-    }
-
-    pub fn read(&mut self, entries: &str) -> Shown<String> {
-        let entries: Vec<SignedEntry> = serde_json::from_str(entries)
-            .map_err(|_| "the server's board is malformed".to_owned())?;
-        self.board.read(&entries).map_err(|error| error.to_string())?;
+    /// Reads verified entries, and says what happened.
+    pub fn read(&mut self, entries: &[SignedEntry]) -> String {
         let mut events = Vec::new();
-        for signed in &entries {
-            events.extend(self.heard(signed));
+        for signed in entries {
+            let rows: Vec<&[u8]> = signed.entry.bodies().collect();
+            events.extend(self.kept.client.on_round(signed.entry.epoch.number, &rows));
         }
-        Ok(json(&events))
-    }
-
-    fn heard(&mut self, signed: &SignedEntry) -> Vec<Event> {
-        let rows: Vec<&[u8]> = signed.entry.bodies().collect();
-        self.kept.client.on_round(signed.entry.epoch.number, &rows)
+        json(&events)
     }
 
     pub fn over(&mut self, round: u64) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_broadcast::outbox::Outbox;
 use ostrakon_broadcast::{Content, RoomId};
-use ostrakon_client::{Action, Filled, Millis, News, Scene};
+use ostrakon_client::{Action, Filled, Http, Millis, News, Request, Scene};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Status;
@@ -28,9 +28,27 @@ pub struct Participant {
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum ActionJson {
-    Ask { id: u64, party: u8, path: String, body: Option<String>, patience: Millis },
+    Ask(AskJson),
     Fill { epoch: u64, minimum: u32 },
     Tell { at: &'static str, home: Option<u8>, epoch: Option<u64> },
+}
+
+/// A request that is to be sent.
+#[derive(Serialize)]
+pub struct AskJson {
+    id: u64,
+    party: u8,
+    path: String,
+    body: Option<String>,
+    patience: Millis,
+}
+
+impl AskJson {
+    pub fn of(request: &Request, room: &RoomId) -> Self {
+        let Http { path, body } = request.http(room);
+        let (id, party, patience) = (request.id, request.party.0, request.patience());
+        Self { id, party, path, body, patience }
+    }
 }
 
 impl Participant {
@@ -97,10 +115,7 @@ impl Participant {
     fn shown(&mut self, action: Action) -> Option<ActionJson> {
         let (at, epoch) = match action {
             Action::Ask(request) => {
-                let (id, party, patience) = (request.id, request.party.0, request.patience());
-                let http = request.http(&self.room);
-                let (path, body) = (http.path, http.body);
-                return Some(ActionJson::Ask { id, party, path, body, patience });
+                return Some(ActionJson::Ask(AskJson::of(&request, &self.room)));
             }
             Action::Fill(context) => {
                 let (epoch, minimum) = (context.epoch.number, context.minimum);

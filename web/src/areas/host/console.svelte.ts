@@ -10,7 +10,6 @@ import { HostingServer } from '../../lib/hosts/hosting';
 import { messagesOf } from '../../lib/hosts/wall/moderation';
 import { epochOf } from '../../lib/hosts/wall/polls';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
-import type { Statuses } from '../../lib/rooms/seen/statuses';
 import { epochView, isClosed } from '../../lib/rooms/seen/view';
 import { Told } from '../../lib/servers/told';
 import { Viewing } from '../../lib/rooms/seen/viewing.svelte';
@@ -117,11 +116,7 @@ export class Console extends Viewing {
     return asked;
   }
 
-  protected override async live(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
+  protected override async live(deployment: Deployment, signal: AbortSignal): Promise<void> {
     const log = this.hostLog;
     if (!log) throw new Error('the room is not open');
     const key = DeviceKey.fromInvitation(this.seed);
@@ -136,6 +131,6 @@ export class Console extends Viewing {
     this.actor = new Actor(this.pin.room, servers, log, key, systemClock, grown);
     // What its host wanted to be so from the beginning could not be said when the room was opened.
     if (unmoderated) void this.act({ moderate: { on: true } });
-    await super.live(deployment, statuses, signal);
+    await super.live(deployment, signal);
   }
 }

@@ -1,21 +1,22 @@
 // One room for messages as this device takes part in it: a row in every round, every board read,
 // and what its user says meanwhile.
 
-import { systemClock } from '../../lib/page/clock';
+import { ended, systemClock } from '../../lib/page/clock';
 import { roomPath } from '../../lib/page/addresses';
 import {
   DeviceKey,
   Messenger,
+  type Participant,
+  beginFollowing,
   beginTakingPart,
   loadCryptography,
 } from '../../lib/page/cryptography';
 import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/servers/deployment';
 import { Kept } from '../../lib/rooms/known/kept';
-import { Participant, type Part } from '../../lib/rooms/part/participant';
+import { takePart, type Part } from '../../lib/rooms/part/participant';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
-import { Statuses, type Report } from '../../lib/rooms/seen/statuses';
+import { Following, type Report, type Sight } from '../../lib/rooms/seen/following';
 import { unlist, visit } from '../../lib/rooms/known/visited';
-import { BoardOfRounds } from './board';
 import { readEvents, readMessages, readView, type Event, type Message, type View } from './client';
 import { Keeping, lockOf } from './keeping';
 
@@ -178,35 +179,39 @@ export class Chat {
     signal: AbortSignal,
   ): Promise<void> {
     const servers = deployment.operators.map((operator) => operator.api);
-    const statuses = new Statuses(this.pin.room, servers, systemClock, deployment.trust.believed);
-    const board = new BoardOfRounds(this.pin.room, servers, statuses, messenger, {
-      read: (events) => this.heard(messenger, readEvents(events)),
-      alarm: (party, reason) => {
-        const server = deployment.operators[party]?.name ?? String(party);
-        this.alarms = [...this.alarms, { server, reason }];
-      },
-    });
-    const participant = new Participant({
+    const machine = beginFollowing(deployment);
+    const saw = (sight: Sight) => {
+      if (sight.do === 'heard') this.reports = [...following.reports];
+      else if (sight.do === 'entries') this.heard(messenger, readEvents(machine.tell(messenger)));
+      else if (sight.do === 'forged') {
+        const server = deployment.operators[sight.party]?.name ?? String(sight.party);
+        this.alarms = [...this.alarms, { server, reason: sight.why }];
+      }
+    };
+    const looked = () => {
+      const over = machine.over();
+      if (over !== undefined) this.heard(messenger, readEvents(messenger.over(over)));
+    };
+    const onlooker = { saw, looked, keeps: () => false };
+    const following = new Following(machine, servers, systemClock, signal, onlooker);
+    following.happened((now) => machine.wake(now));
+    const participant = {
       servers,
-      statuses,
+      words: following,
       clock: systemClock,
       // Its key is fresh whenever the page is opened: nothing connects two visits but the network.
       begin: () => beginTakingPart(deployment, DeviceKey.generate()),
-      fill: async (machine, epoch, minimum) => {
-        machine.fillRow(messenger, BigInt(epoch), minimum);
+      fill: async (part: Participant, epoch: number, minimum: number) => {
+        part.fillRow(messenger, BigInt(epoch), minimum);
         this.eased = messenger.eased() ?? null;
         // The round is used up on the disk before a byte of its row exists outside this device.
         return this.note();
       },
-      moved: (part) => (this.part = part),
-    });
+      moved: (part: Part) => (this.part = part),
+    };
     // It stays as long as the page is open, whether anybody looks or not: who is there only to talk
     // shows when.
-    await Promise.all([
-      statuses.follow(signal, () => (this.reports = [...statuses.reports])),
-      board.follow(signal),
-      deployment.closed ? undefined : participant.run(signal),
-    ]);
+    await (deployment.closed ? ended(signal) : takePart(participant, signal));
   }
 
   private heard(messenger: Messenger, events: Event[]): void {

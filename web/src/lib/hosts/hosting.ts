@@ -19,6 +19,7 @@ const policyShape = record({
   ),
 });
 const roomShape = record({ id: text });
+const actionsShape = record({ actions: list(opaque) });
 
 /** Least and most. */
 export type Range = readonly [number, number];
@@ -64,6 +65,7 @@ export interface NewRoom {
 
 /** Where actions are sent to and read from. */
 export interface ActionServer {
+  /** What the room's hosts did, from action number `from` on. */
   actions(id: string, from: number): Promise<unknown[]>;
   /** Hands in a signed action (JSON). */
   act(id: string, signed: string): Promise<void>;
@@ -75,6 +77,11 @@ function range(found: number[] | null | undefined, usual: Range): Range {
 }
 
 export class HostingServer extends HttpServer implements ActionServer {
+  async actions(id: string, from: number): Promise<unknown[]> {
+    const path = at('rooms/{id}/actions', { id }, `from=${from}`);
+    return actionsShape(JSON.parse(await this.ask(path))).actions;
+  }
+
   async policy(): Promise<Policy> {
     const { create, limits, servers } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
     return {

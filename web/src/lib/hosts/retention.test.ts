@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { erasureAt, isOver } from './retention';
-import type { Report } from '../rooms/seen/statuses';
+import { erasureAt } from './retention';
 
 const at = (text: string) => Date.parse(text);
 
@@ -21,15 +20,4 @@ test('a text goes on the day that was named when it was published', () => {
   const before = erasureAt(fresh - 86_400_000, 30);
   expect(before.upTo).toBe(published);
   expect(before.next).toBe(fresh);
-});
-
-test('an epoch seems to be over as the server tells that is furthest behind, and never where none answers', () => {
-  const room = { retention: 1, seconds: 3_600 };
-  const says = (number: number, reachable = true) =>
-    ({ reachable, status: { epoch: { number } }, sealsAt: null }) as Report;
-  expect(isOver(6, room, [says(30), says(40)])).toBe(true);
-  expect(isOver(7, room, [says(30), says(40)])).toBe(false);
-  expect(isOver(7, room, [says(30, false), says(40)])).toBe(true);
-  expect(isOver(0, { ...room, retention: null }, [says(40)])).toBe(false);
-  for (const nobody of [[], [says(40, false)]]) expect(isOver(0, room, nobody)).toBe(false);
 });

@@ -22,6 +22,14 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Resolves when `signal` has aborted. */
+export function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /**
  * A number from 0 up to 1 from the browser's cryptographic generator: what is drawn with it must
  * not be guessable.

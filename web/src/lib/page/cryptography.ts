@@ -1,7 +1,7 @@
 // The WASM module, loaded once.
 
 import { t } from '../../messages/common';
-import init, { Participant, type DeviceKey as Key } from '../../wasm/ostrakon_wasm';
+import init, { Follower, Participant, type DeviceKey as Key } from '../../wasm/ostrakon_wasm';
 import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
 import { Told } from '../servers/told';
 
@@ -21,12 +21,23 @@ export async function loadCryptography(): Promise<void> {
   }
 }
 
+/** A room's documents, as its servers gave them. */
+interface Documents {
+  servers: string;
+  descriptor: string;
+}
+
+/** A machine that follows a room. What it draws must not be guessable. */
+export function beginFollowing({ servers, descriptor }: Documents): Follower {
+  return new Follower(servers, descriptor, crypto.getRandomValues(new Uint8Array(32)));
+}
+
 /**
  * A machine that takes part in a room under a key, present at first `before` if that server
  * answers. What it draws must not be guessable.
  */
 export function beginTakingPart(
-  { servers, descriptor }: { servers: string; descriptor: string },
+  { servers, descriptor }: Documents,
   key: Key,
   before?: number,
 ): Participant {
@@ -37,11 +48,11 @@ export function beginTakingPart(
 export {
   AskedCommittee,
   AskedGraph,
-  Board,
   DecisionMemory,
   DecisionVisit,
   Deployment,
   DeviceKey,
+  Follower,
   HostLog,
   JoinLink,
   Messenger,

@@ -60,11 +60,15 @@ test('a refusal keeps its status and what was said; silence is said in the reade
 test('a participant’s request has the time that it is given, and silence is an answer', async () => {
   const limits = vi.spyOn(AbortSignal, 'timeout');
   const server = new HttpServer('https://a.example');
+  const { signal } = new AbortController();
   const request = { path: 'rooms/00/presence', body: '{}', patience: 5_000 };
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
-  expect(await server.carry(request)).toEqual({ status: 0, body: '' });
+  expect(await server.carry(request, signal)).toEqual({ status: 0, body: '' });
   expect(limits.mock.calls[0]?.[0]).toBe(5_000);
   limits.mockRestore();
   answers(409, [new TextEncoder().encode('over')]);
-  expect(await server.carry({ ...request, body: null })).toEqual({ status: 409, body: 'over' });
+  expect(await server.carry({ ...request, body: null }, signal)).toEqual({
+    status: 409,
+    body: 'over',
+  });
 });

@@ -3,18 +3,7 @@
 import { t } from '../../messages/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { Told } from './told';
-import {
-  Malformed,
-  count,
-  flag,
-  list,
-  oneOf,
-  opaque,
-  optional,
-  record,
-  text,
-  type Of,
-} from './shape';
+import { Malformed, count, flag, list, oneOf, opaque, record, text, type Of } from './shape';
 
 const serversShape = record({
   you: count,
@@ -27,29 +16,7 @@ const roomShape = record({
   state: oneOf('open', 'closed'),
 });
 
-const statusShape = record({
-  version: count,
-  epoch: optional(
-    record({
-      number: count,
-      phase: oneOf('collecting', 'waiting-for-stock'),
-      closes_in_ms: optional(count),
-      assigned: count,
-      submitted: count,
-    }),
-  ),
-  mixing: list(record({ number: count })),
-  last: optional(record({ number: count, outcome: text, detail: text })),
-  may_have_opened: optional(list(count)),
-  present: list(count),
-  places: list(count),
-  board_length: count,
-  actions: optional(count),
-});
-
 const acceptedShape = record({ accepted: flag });
-const boardShape = record({ entries: list(opaque) });
-const actionsShape = record({ actions: list(opaque) });
 const codeShape = record({ room: text, servers: text });
 
 /**
@@ -57,17 +24,30 @@ const codeShape = record({ room: text, servers: text });
  */
 export type ServerList = Of<typeof serversShape> & { raw: string };
 export type RoomInfo = Of<typeof roomShape>;
-/** How a room stands; `raw` is the answer as it was received. */
-export type Status = Of<typeof statusShape> & { raw: string };
+/** How a room stands, as far as it is read here. */
+export interface Status {
+  version: number;
+  epoch: {
+    number: number;
+    phase: 'collecting' | 'waiting-for-stock';
+    closes_in_ms: number | null;
+    assigned: number;
+    submitted: number;
+  } | null;
+  mixing: { number: number }[];
+  last: { number: number; outcome: string; detail: string } | null;
+  present: number[];
+  places: number[];
+  board_length: number;
+  actions: number;
+}
 
 /** The servers' document promises all that is read here. */
 export type Promised = [
   PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
   PartOf<Answer<'RoomInfo'>, RoomInfo>,
-  PartOf<Answer<'Status'>, Of<typeof statusShape>>,
+  PartOf<Answer<'Status'>, Status>,
   PartOf<Answer<'Accepted'>, Of<typeof acceptedShape>>,
-  PartOf<Answer<'BoardPage'>, Of<typeof boardShape>>,
-  PartOf<Answer<'ActionsPage'>, Of<typeof actionsShape>>,
   PartOf<Answer<'CodeInfo'>, Of<typeof codeShape>>,
 ];
 
@@ -86,7 +66,7 @@ export function readServers(raw: string): ServerList {
   return { ...serversShape(JSON.parse(raw)), raw };
 }
 
-/** A participant's request, made by the WASM module. */
+/** A request that the WASM module made. */
 export interface Request {
   /** Path and query below `/api/v1/`. */
   path: string;
@@ -106,21 +86,17 @@ export interface Reply {
 export interface Server {
   servers(): Promise<ServerList>;
   room(id: string): Promise<RoomInfo>;
-  /** The room's status: at once, or as soon as it is newer than version `after`. */
-  status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
-  /** Sends a participant's request; the status is 0 if no answer came in time. */
-  carry(request: Request): Promise<Reply>;
-  board(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
-  /** What the room's hosts did, from action number `from` on. */
-  actions(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
+  /**
+   * Sends a request of the WASM module's; the status is 0 if no answer came in time, or before
+   * `signal` aborted.
+   */
+  carry(request: Request, signal: AbortSignal): Promise<Reply>;
   /** Hands in the claim of an invitation (JSON). */
   claim(id: string, claim: string): Promise<void>;
   /** The room with a short code, and the digest of the servers, as this server names them. */
   code(code: string): Promise<{ room: string; servers: string }>;
 }
 
-/** Seconds that a server may take to say that nothing has changed. */
-const WAIT = 20;
 /**
  * Milliseconds after which an answer is given up; and one that is short, and that everything else
  * waits for.
@@ -128,11 +104,11 @@ const WAIT = 20;
 const PATIENCE = 15_000;
 const SOON = 10_000;
 /**
- * Bytes of an answer that are read at most: of most answers, and of a page of a board, which may
- * hold one large epoch.
+ * Bytes of an answer that are read at most; and of what the WASM module asks for, which may be a
+ * page of a board with one large epoch.
  */
 const MOST = 32 << 20;
-const MOST_BOARD = 160 << 20;
+const MOST_CARRIED = 160 << 20;
 
 /** A server at an origin. */
 export class HttpServer implements Server {
@@ -146,34 +122,13 @@ export class HttpServer implements Server {
     return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }), {}, SOON)));
   }
 
-  async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
-    const path = at(
-      'rooms/{id}/status',
-      { id },
-      after === null ? '' : `after=${after}&wait=${WAIT}`,
-    );
-    const patience = after === null ? SOON : PATIENCE + WAIT * 1000;
-    const raw = await this.ask(path, { signal }, patience);
-    return { ...statusShape(JSON.parse(raw)), raw };
-  }
-
-  async carry({ path, body, patience }: Request): Promise<Reply> {
+  async carry({ path, body, patience }: Request, signal: AbortSignal): Promise<Reply> {
     const init: RequestInit = body === null ? {} : posted(body);
     try {
-      return await this.exchange(`/api/v1/${path}`, init, patience, MOST);
+      return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, MOST_CARRIED);
     } catch {
       return { status: 0, body: '' };
     }
-  }
-
-  async board(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
-    const path = at('rooms/{id}/board', { id }, `from=${from}&wait=0`);
-    return boardShape(JSON.parse(await this.ask(path, { signal }, PATIENCE, MOST_BOARD))).entries;
-  }
-
-  async actions(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
-    const path = at('rooms/{id}/actions', { id }, `from=${from}&wait=0`);
-    return actionsShape(JSON.parse(await this.ask(path, { signal }))).actions;
   }
 
   async claim(id: string, claim: string): Promise<void> {
@@ -188,13 +143,8 @@ export class HttpServer implements Server {
     return this.ask(path, posted(JSON.stringify(body)));
   }
 
-  protected async ask(
-    path: Filled,
-    init: RequestInit = {},
-    patience = PATIENCE,
-    most = MOST,
-  ): Promise<string> {
-    const { status, body } = await this.exchange(path, init, patience, most);
+  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
+    const { status, body } = await this.exchange(path, init, patience, MOST);
     if (status < 200 || status >= 300) throw new Problem(status, detailOf(body));
     return body;
   }

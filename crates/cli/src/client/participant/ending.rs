@@ -27,7 +27,7 @@ impl Participant {
     pub(super) fn doubt(&mut self) {
         let statuses = self.room.statuses();
         let statuses = statuses.borrow();
-        let doubted = statuses.iter().flatten().flat_map(|status| &status.may_have_opened);
+        let doubted = statuses.iter().flatten().flat_map(|word| &word.0.may_have_opened);
         doubted.for_each(|epoch| self.outbox.doubt(*epoch));
     }
 }

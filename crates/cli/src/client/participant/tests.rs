@@ -3,24 +3,27 @@
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 
+use futures::future::BoxFuture;
 use ostrakon_broadcast::RoomDescriptor;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::Servers;
-use ostrakon_client::Scene;
+use ostrakon_client::{Follower, Http, Millis, Scene};
 use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
 use ostrakon_protocol::ServersInfo;
 use tokio::time::Instant;
 
 use super::*;
+use crate::client::connection::driver::{Machine, Transport};
 use crate::client::room::servers_of;
 use crate::client::{Connection, http_client};
 
 #[path = "../../../../client/tests/participant/script.rs"]
 mod script;
 
-use self::script::{Sent, Trace};
+use self::script::{Said, Sent, Trace};
 
 /// Servers that answer by a script, in tokio's virtual time.
 struct Scripted {
@@ -58,34 +61,23 @@ impl Transport for Scripted {
     }
 }
 
-async fn play(trace: &Arc<Trace>) -> Vec<Sent> {
-    let scripted = Arc::new(Scripted {
-        began: Instant::now(),
-        trace: Arc::clone(trace),
-        sent: Mutex::default(),
-    });
-    let servers: ServersInfo = serde_json::from_value(trace.servers.clone()).unwrap();
-    let servers = servers_of(&servers).unwrap();
-    let scene = Arc::new(Scene::new(servers, trace.descriptor.clone()));
-    let (key, seed) = (SigningKey::from_seed(&trace.key), Secret::new(trace.seed));
-    let before = trace.before.map(PartyId);
-    let machine = ostrakon_client::Participant::new(scene.clone(), key, seed, before);
-    let mut driver = Driver::new(machine, *scene.id(), scripted.clone());
-    let mut outbox = Outbox::default();
-    outbox.agree(trace.descriptor.minimum);
-    outbox.put(trace.message.as_bytes().to_vec()).unwrap();
+/// Plays a script to a machine, which `act` does something for.
+async fn play<M: Machine>(
+    scripted: Arc<Scripted>,
+    machine: M,
+    heard: impl Fn(&mut M, Millis, &Said),
+    mut act: impl FnMut(&mut M, Millis, M::Other),
+) -> Vec<Sent> {
+    let trace = scripted.trace.clone();
+    let room = trace.descriptor.id();
+    let mut driver = Driver::new(machine, room, scripted.clone());
     let mut statuses = trace.statuses.iter().peekable();
     while scripted.elapsed() < trace.lasts {
         while let Some(said) = statuses.next_if(|said| said.at <= scripted.elapsed()) {
-            let status = said.status.as_ref().map(|status| (status, scripted.now()));
-            driver.heard(PartyId(said.party), status);
+            driver.happen(|machine, now| heard(machine, now, said));
         }
-        while let Some(action) = driver.next_action() {
-            if let Action::Fill(context) = action {
-                let epoch = context.epoch.number;
-                let content = outbox.content_among(epoch, context.minimum);
-                driver.filled(epoch, content.map_or(Filled::Nothing, Filled::Row));
-            }
+        while let Some(other) = driver.next_other() {
+            driver.happen(|machine, now| act(machine, now, other));
         }
         let word = statuses.peek().map_or(trace.lasts, |said| said.at);
         let word = Duration::from_millis(word.saturating_sub(scripted.elapsed()));
@@ -98,14 +90,48 @@ async fn play(trace: &Arc<Trace>) -> Vec<Sent> {
     sent.into_iter().filter(|sent| sent.at < trace.lasts).collect()
 }
 
+async fn play_trace(name: &str) -> (Arc<Trace>, Vec<Sent>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
+    let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+    let trace: Arc<Trace> = Arc::new(serde_json::from_str(&text).unwrap());
+    let scripted = Arc::new(Scripted {
+        began: Instant::now(),
+        trace: Arc::clone(&trace),
+        sent: Mutex::default(),
+    });
+    let servers: ServersInfo = serde_json::from_value(trace.servers.clone()).unwrap();
+    let servers = servers_of(&servers).unwrap();
+    let scene = Arc::new(Scene::new(servers, trace.descriptor.clone()));
+    let (key, seed) = (SigningKey::from_seed(&trace.key), Secret::new(trace.seed));
+    if trace.message.is_empty() {
+        let follower = Follower::new(scene, seed, trace.back);
+        return (trace, play(scripted, follower, |_, _, _| {}, |_, _, _| {}).await);
+    }
+    let before = trace.before.map(PartyId);
+    let machine = ostrakon_client::Participant::new(scene, key, seed, before);
+    let mut outbox = Outbox::default();
+    outbox.agree(trace.descriptor.minimum);
+    outbox.put(trace.message.as_bytes().to_vec()).unwrap();
+    let heard = |machine: &mut ostrakon_client::Participant, now, said: &Said| {
+        let status = said.status.as_ref().map(|status| (status, now));
+        machine.heard(now, PartyId(said.party), status);
+    };
+    let sent = play(scripted, machine, heard, |machine, now, action| {
+        if let Action::Fill(context) = action {
+            let epoch = context.epoch.number;
+            let content = outbox.content_among(epoch, context.minimum);
+            machine.filled(now, epoch, content.map_or(Filled::Nothing, Filled::Row));
+        }
+    });
+    (trace, sent.await)
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_command_line_sends_what_the_scripts_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
-    for name in ["plain", "troubles", "again"] {
-        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
-        let trace: Arc<Trace> = Arc::new(serde_json::from_str(&text).unwrap());
+    for name in script::NAMES {
+        let (trace, sent) = play_trace(name).await;
         assert!(!trace.requests.is_empty());
-        assert_eq!(play(&trace).await, trace.requests, "{name}");
+        assert_eq!(sent, trace.requests, "{name}");
     }
 }
 

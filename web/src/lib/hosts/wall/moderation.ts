@@ -2,7 +2,7 @@
 
 import { keyOf, marksOf, unmarked, type LogView, type Marks, type Target } from '../hostlog';
 import { MOST_TARGETS, type TextOf } from './polls';
-import type { WallEntry } from '../../rooms/seen/wall';
+import type { WallEntry } from '../../rooms/seen/following';
 
 export interface Message {
   /** `EPOCH/INDEX`. */

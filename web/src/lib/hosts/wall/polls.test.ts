@@ -18,7 +18,7 @@ import {
   votesOf,
   wordsOf,
 } from './polls';
-import type { Report } from '../../rooms/seen/statuses';
+import type { Report } from '../../rooms/seen/following';
 
 const poll: Poll = {
   number: 4,
@@ -44,8 +44,6 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     epoch,
     mixing: mixing.map((number) => ({ number })),
     last: { number: last, outcome, detail: '' },
-    may_have_opened: [],
-    raw: '',
     present: [],
     places: [],
     board_length: 0,

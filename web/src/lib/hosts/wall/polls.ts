@@ -9,7 +9,7 @@ import {
   type Tally,
   type Target,
 } from '../hostlog';
-import type { Report } from '../../rooms/seen/statuses';
+import type { Report } from '../../rooms/seen/following';
 import { normalised } from '../../page/text';
 
 /** What is asked for. `messages` is a round of votes on messages of the wall. */

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
-import { FakeServer, loadForTest } from '../../../test/world';
-import { systemClock } from '../../page/clock';
-import { DeviceKey, Outbox, Participant as Machine } from '../../page/cryptography';
+import { loadForTest } from '../../../test/world';
+import { ended, systemClock } from '../../page/clock';
+import { DeviceKey, Follower, Outbox, Participant as Machine } from '../../page/cryptography';
 import type { Reply, Request, Status } from '../../servers/api';
-import { Statuses } from '../seen/statuses';
-import { Participant, type Part } from './participant';
+import { Following, type Report } from '../seen/following';
+import { takePart, type Part } from './participant';
 
 beforeAll(loadForTest);
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
@@ -30,7 +30,7 @@ interface Trace {
   message: string;
   start: number;
   lasts: number;
-  statuses: { at: number; party: number; status: Omit<Status, 'raw'> | null }[];
+  statuses: { at: number; party: number; status: Status | null }[];
   rules: {
     from: number;
     party: number;
@@ -47,28 +47,28 @@ function traceOf(name: string): Trace {
   return JSON.parse(readFileSync(path, 'utf8')) as Trace;
 }
 
-/** Servers that answer by a script, and the participant that they are played to. */
+/** Servers that answer by a script, and the machine that they are played to. */
 class Scripted {
   readonly sent: Sent[] = [];
   readonly path: Part[] = [];
-  readonly statuses: Statuses;
+  readonly reports: Report[];
   readonly outbox = new Outbox();
-  private readonly servers: FakeServer[];
+  private readonly servers: { carry(request: Request): Promise<Reply> }[];
+  private readonly listeners: ((party: number) => void)[] = [];
   /** Whether this device can write down what goes into an epoch. */
   keeps = true;
 
   constructor(readonly trace: Trace) {
     vi.setSystemTime(trace.start);
-    this.servers = [0, 1, 2].map((party) => {
-      const server = new FakeServer(party);
-      server.carry = (request) => this.answer(party, request);
-      return server;
-    });
-    this.statuses = new Statuses('room', this.servers, systemClock, 2);
+    this.servers = [0, 1, 2].map((party) => ({
+      carry: (request: Request) => this.answer(party, request),
+    }));
+    const silent = { reachable: null, status: null, came: 0, sealsAt: null };
+    this.reports = this.servers.map(() => silent);
     for (const { at, party, status } of trace.statuses)
       setTimeout(() => {
-        if (status) this.statuses.take(party, { ...status, raw: JSON.stringify(status) });
-        else this.statuses.lose(party);
+        this.reports[party] = { ...silent, reachable: status !== null, status, came: Date.now() };
+        for (const listener of this.listeners) listener(party);
       }, at);
   }
 
@@ -83,35 +83,39 @@ class Scripted {
     return silent ? { status: 0, body: '' } : { status: rule.status, body: rule.body };
   }
 
-  /** Lets the participant take part until `signal` aborts. */
+  /** Lets the machine follow the room, or take part, until `signal` aborts. */
   async play(signal: AbortSignal): Promise<void> {
     const { servers, descriptor, key, seed, before, message } = this.trace;
+    const documents = [JSON.stringify(servers), JSON.stringify(descriptor)] as const;
+    if (message === '') {
+      const onlooker = { saw: () => undefined, looked: () => undefined, keeps: () => false };
+      const machine = new Follower(...documents, Uint8Array.from(seed));
+      const following = new Following(machine, this.servers, systemClock, signal, onlooker);
+      following.happened((now) => machine.wake(now));
+      return ended(signal);
+    }
     this.outbox.agree(descriptor.minimum);
     this.outbox.put(message);
-    const begin = () =>
-      new Machine(
-        JSON.stringify(servers),
-        JSON.stringify(descriptor),
-        DeviceKey.fromSeed(Uint8Array.from(key)),
-        Uint8Array.from(seed),
-        before ?? undefined,
-      );
-    const participant = new Participant({
+    const device = DeviceKey.fromSeed(Uint8Array.from(key));
+    const surroundings = {
       servers: this.servers,
-      statuses: this.statuses,
+      words: {
+        reports: this.reports,
+        listen: (listener: (party: number) => void) => void this.listeners.push(listener),
+      },
       clock: systemClock,
-      begin,
-      fill: (machine, epoch, minimum) => {
+      begin: () => new Machine(...documents, device, Uint8Array.from(seed), before ?? undefined),
+      fill: (machine: Machine, epoch: number, minimum: number) => {
         machine.fill(this.outbox, BigInt(epoch), minimum);
         return this.keeps;
       },
-      moved: (part) => this.path.push(part),
-    });
-    await participant.run(signal);
+      moved: (part: Part) => void this.path.push(part),
+    };
+    await takePart(surroundings, signal);
   }
 }
 
-const SCRIPTS = ['plain', 'troubles', 'again'];
+const SCRIPTS = ['plain', 'troubles', 'again', 'follow', 'follow-end'];
 
 test.each(SCRIPTS)('the page sends what the scripts say: %s', async (name) => {
   const scripted = new Scripted(traceOf(name));

@@ -1,10 +1,10 @@
-// Takes part in every epoch of a room: sends what the participant of the WASM module asks for, and
-// wakes it. Which requests leave the device, and when, is decided there, as for the command line.
+// Takes part in every epoch of a room, as the participant of the WASM module says.
 
 import type { Server } from '../../servers/api';
-import type { Clock } from '../../page/clock';
+import { ended, type Clock } from '../../page/clock';
 import type { Participant as Machine } from '../../page/cryptography';
-import type { Statuses } from '../seen/statuses';
+import { Driver } from '../driver';
+import type { Words } from '../seen/following';
 
 /** Where the participant stands. */
 export type Part =
@@ -13,15 +13,12 @@ export type Part =
   | { at: 'placed'; home: number; epoch: number }
   | { at: 'handed-in'; home: number; epoch: number };
 
-/** What the machine asks for. */
-type Action =
-  | { do: 'ask'; id: number; party: number; path: string; body: string | null; patience: number }
-  | { do: 'fill'; epoch: number; minimum: number }
-  | ({ do: 'tell' } & Part);
+/** What the machine asks for, besides requests. */
+type Action = { do: 'fill'; epoch: number; minimum: number } | ({ do: 'tell' } & Part);
 
 export interface Surroundings {
-  servers: Server[];
-  statuses: Statuses;
+  servers: Pick<Server, 'carry'>[];
+  words: Words;
   clock: Clock;
   /** A machine that has not begun. */
   begin(): Machine;
@@ -34,80 +31,35 @@ export interface Surroundings {
   moved(part: Part): void;
 }
 
-export class Participant {
-  constructor(private readonly world: Surroundings) {}
-
-  /** Takes part until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const run = new Run(this.world, this.world.begin());
-    await new Promise<void>((resolve) =>
-      signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
-    run.end();
-  }
-}
-
-/** One machine, from its beginning to its end. */
-class Run {
-  private readonly ended = new AbortController();
-  private asleep = new AbortController();
-
-  constructor(
-    private readonly world: Surroundings,
-    private readonly machine: Machine,
-  ) {
-    const { clock, statuses } = world;
-    const { signal } = this.ended;
-    for (const party of world.servers.keys()) this.hear(party);
-    statuses.listen((party) => this.happened(() => this.hear(party)), signal);
-    this.happened(() => machine.wake(clock.now()));
-  }
-
-  end(): void {
-    this.ended.abort();
-    this.asleep.abort();
-    this.machine.free();
-  }
-
-  private hear(party: number): void {
-    const report = this.world.statuses.reports[party];
+/** Takes part until `signal` aborts. */
+export async function takePart(world: Surroundings, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { clock, servers, words } = world;
+  const machine = world.begin();
+  const driver = new Driver<Action>(
+    machine,
+    servers,
+    clock,
+    signal,
+    () => machine.actions(),
+    (action) => {
+      if (action?.do === 'fill') void fill(action.epoch, action.minimum);
+      else if (action) world.moved(action);
+    },
+  );
+  const fill = async (epoch: number, minimum: number) => {
+    const kept = await world.fill(machine, epoch, minimum);
+    driver.happened((now) => machine.filled(now, kept));
+  };
+  const hear = (now: number, party: number) => {
+    const report = words.reports[party];
     if (!report || report.reachable === null) return;
-    const status = report.reachable ? report.status?.raw : undefined;
-    this.machine.heard(this.world.clock.now(), party, status, report.came);
-  }
-
-  /** Lets something happen to the machine, and does what follows from it. */
-  private happened(what: () => void): void {
-    if (this.ended.signal.aborted) return;
-    what();
-    for (const action of JSON.parse(this.machine.actions()) as Action[]) {
-      if (action.do === 'ask') void this.ask(action);
-      else if (action.do === 'fill') void this.fill(action.epoch, action.minimum);
-      else this.world.moved(action);
-    }
-    // What was told may have ended it.
-    if (!this.ended.signal.aborted) void this.sleep();
-  }
-
-  private async sleep(): Promise<void> {
-    const { clock } = this.world;
-    this.asleep.abort();
-    const asleep = new AbortController();
-    this.asleep = asleep;
-    await clock.sleep(Math.max(0, this.machine.wakeAt() - clock.now()), asleep.signal);
-    if (!asleep.signal.aborted) this.happened(() => this.machine.wake(clock.now()));
-  }
-
-  private async ask(request: Action & { do: 'ask' }): Promise<void> {
-    const { servers, clock } = this.world;
-    const answer = await servers[request.party]?.carry(request);
-    const { status, body } = answer ?? { status: 0, body: '' };
-    this.happened(() => this.machine.replied(clock.now(), request.id, status, body));
-  }
-
-  private async fill(epoch: number, minimum: number): Promise<void> {
-    const kept = await this.world.fill(this.machine, epoch, minimum);
-    this.happened(() => this.machine.filled(this.world.clock.now(), kept));
-  }
+    const status = report.reachable ? JSON.stringify(report.status) : undefined;
+    machine.heard(now, party, status, report.came);
+  };
+  for (const party of servers.keys()) hear(clock.now(), party);
+  words.listen((party) => driver.happened((now) => hear(now, party)), signal);
+  driver.happened((now) => machine.wake(now));
+  await ended(signal);
+  machine.free();
 }

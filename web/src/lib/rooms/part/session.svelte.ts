@@ -3,20 +3,19 @@
 import { t as common } from '../../../messages/common';
 import { Attention, browserSenses } from './attention';
 import { claimedBy, handIn } from './claiming';
-import { systemClock } from '../../page/clock';
+import { ended, systemClock } from '../../page/clock';
 import { DeviceKey, beginTakingPart, claim } from '../../page/cryptography';
 import type { Deployment, Pin } from '../../servers/deployment';
 import type { Answer, Ballot } from '../../hosts/hostlog';
 import { Keepsake, lockOf } from './outbox';
-import { Participant, type Part } from './participant';
+import { takePart, type Part, type Surroundings } from './participant';
 import { answeredAgain } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
-import type { Statuses } from '../seen/statuses';
 import { Told } from '../../servers/told';
 import { isClosed } from '../seen/view';
 import { Viewing } from '../seen/viewing.svelte';
 import { unlist, visit } from '../known/visited';
-import type { Reading } from '../seen/wall';
+import type { Reading } from '../seen/following';
 
 /**
  * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another
@@ -211,11 +210,7 @@ export class Session extends Viewing {
     this.showOwn();
   }
 
-  protected override async live(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
+  protected override async live(deployment: Deployment, signal: AbortSignal): Promise<void> {
     const glance = Keepsake.glance(localStorage, this.pin.room);
     this.before = glance?.key ?? '';
     const seed = this.seed ?? glance?.invitation ?? undefined;
@@ -223,54 +218,27 @@ export class Session extends Viewing {
       this.invitation = DeviceKey.fromInvitation(seed).publicKey();
     if (!this.joined) {
       this.part = { at: 'reading' };
-      await this.lookOnUntil(deployment, statuses, signal, () => this.joined);
+      await this.until(() => this.joined, signal);
     }
-    if (!signal.aborted) await this.inTurn(deployment, statuses, signal);
-  }
-
-  private async lookOnUntil(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-    met: () => boolean,
-  ): Promise<void> {
-    const over = new AbortController();
-    const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, over.signal]));
-    await this.until(met, signal);
-    over.abort();
-    await looking;
+    if (!signal.aborted) await this.inTurn(deployment, signal);
   }
 
   /**
    * One tab of a browser takes part in a room, the others look on: so nothing is ever said in two
    * ways.
    */
-  private async inTurn(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
+  private async inTurn(deployment: Deployment, signal: AbortSignal): Promise<void> {
     const name = lockOf(this.pin.room);
     const taken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
-      if (lock) await this.takePart(deployment, statuses, signal);
+      if (lock) await this.takePart(deployment, signal);
       return lock !== null;
     });
     if (taken || signal.aborted) return;
-    const turn = new AbortController();
     this.part = { at: 'elsewhere' };
-    const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, turn.signal]));
-    await navigator.locks.request(name, { signal }, async () => {
-      turn.abort();
-      await looking;
-      await this.takePart(deployment, statuses, signal);
-    });
+    await navigator.locks.request(name, { signal }, () => this.takePart(deployment, signal));
   }
 
-  private async takePart(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
+  private async takePart(deployment: Deployment, signal: AbortSignal): Promise<void> {
     const keepsake = Keepsake.open(
       localStorage,
       this.pin.room,
@@ -283,7 +251,7 @@ export class Session extends Viewing {
     this.key = keepsake.key.publicKey();
     if (keepsake.moved) {
       this.part = { at: 'moved' };
-      return this.lookOn(deployment, statuses, signal);
+      return;
     }
     this.showOwn();
     const reader = {
@@ -301,28 +269,27 @@ export class Session extends Viewing {
       descriptor: JSON.parse(deployment.descriptor),
     });
     this.keepActions();
-    const wall = this.followWall(deployment, statuses, reader, signal);
-    const participant = this.participant(deployment, statuses, keepsake);
+    this.readAnew(reader);
+    const surroundings = this.surroundings(deployment, keepsake);
     const part = async (until: AbortSignal) => {
       // A room that is closed takes nothing more, and would be asked again and again.
       while (!until.aborted && !isClosed(this.reports, deployment.trust)) {
         await this.admission(deployment, keepsake, until);
-        await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
+        await this.whileAdmitted(deployment, until, (signal) => takePart(surroundings, signal));
       }
     };
     const attention = new Attention(browserSenses, systemClock, signal);
-    const taking = deployment.closed
-      ? Promise.resolve()
-      : attention.during(signal, part, () => (this.part = { at: 'resting' }));
-    await Promise.all([wall, taking]);
+    await (deployment.closed
+      ? ended(signal)
+      : attention.during(signal, part, () => (this.part = { at: 'resting' })));
   }
 
-  private participant(deployment: Deployment, statuses: Statuses, keepsake: Keepsake): Participant {
+  private surroundings(deployment: Deployment, keepsake: Keepsake): Surroundings {
     this.part = { at: 'looking' };
     let before = homeBefore(this.pin.room);
-    return new Participant({
+    return {
       servers: this.servers(deployment),
-      statuses,
+      words: this.words(),
       clock: systemClock,
       begin: () => {
         // Whoever comes back is still counted where it was; whoever rested is not.
@@ -341,7 +308,7 @@ export class Session extends Viewing {
         if (part.at !== 'looking') rememberHome(this.pin.room, part.home);
         this.showOwn();
       },
-    });
+    };
   }
 
   /** Runs `part` until the host dismisses this device's key or `signal` aborts. */

@@ -5,7 +5,7 @@ import { Malformed, count, list, optional, record, text } from '../../servers/sh
 import { EMPTY_LOG, marksOf, type Marks } from '../../hosts/hostlog';
 import { bytesOf, lettersLeft, normalised } from '../../page/text';
 import { NOBODY } from '../../servers/trust';
-import type { Report } from './statuses';
+import type { Report } from './following';
 import {
   epochView,
   isClosed,
@@ -15,7 +15,7 @@ import {
   sections,
   shownEntry,
 } from './view';
-import type { WallEntry } from './wall';
+import type { WallEntry } from './following';
 
 function entry(epoch: number, ...messages: string[]): WallEntry {
   return {
@@ -52,12 +52,10 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     epoch,
     mixing: [{ number: 3 }],
     last: null,
-    may_have_opened: null,
-    raw: '',
     present: [2, 3, 4],
     places: [2, 3, 4],
     board_length: 0,
-    actions: null,
+    actions: 0,
   };
   return { reachable, status: change && { ...status, ...change }, came: 0, sealsAt: 1 };
 }

@@ -5,8 +5,8 @@ import { NOBODY, type Trust } from '../../servers/trust';
 import { keyOf, type LogView, type Marks } from '../../hosts/hostlog';
 import type { TextOf } from '../../hosts/wall/polls';
 import type { Standing } from '../part/session.svelte';
-import { closingOf, type Report } from './statuses';
-import type { WallEntry } from './wall';
+import { closingOf, type Report } from './following';
+import type { WallEntry } from './following';
 
 export interface EpochView {
   number: number;

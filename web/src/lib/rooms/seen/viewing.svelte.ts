@@ -3,7 +3,7 @@
 
 import { chatPath } from '../../page/addresses';
 import { systemClock } from '../../page/clock';
-import { Board, HostLog, Outbox, loadCryptography } from '../../page/cryptography';
+import { HostLog, Outbox, beginFollowing, loadCryptography } from '../../page/cryptography';
 import {
   ForMessages,
   WrongServers,
@@ -11,16 +11,20 @@ import {
   type Deployment,
   type Pin,
 } from '../../servers/deployment';
-import { Follower } from './follower';
 import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from '../../hosts/hostlog';
 import { Kept } from '../known/kept';
 import { votesOf, type Progress } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
 import { NOBODY } from '../../servers/trust';
-import { isOver } from '../../hosts/retention';
-import { Statuses, type Report } from './statuses';
+import {
+  Following,
+  type Reading,
+  type Report,
+  type Sight,
+  type WallEntry,
+  type Words,
+} from './following';
 import { mostPresent, textsOf, type EpochView } from './view';
-import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
 
 /** How far opening the room has come. */
 export type Stage =
@@ -45,9 +49,6 @@ export interface Reader {
   /** What this device put into the epoch was not published. */
   again(epoch: number): void;
 }
-
-/** Milliseconds between two looks whether every server has answered or failed to. */
-const WAIT = 500;
 
 export class Viewing {
   stage = $state.raw<Stage>({ at: 'connecting' });
@@ -89,7 +90,9 @@ export class Viewing {
   protected readonly ended = new AbortController();
   protected readonly kept = new Kept();
   private readonly book = new LogBook();
-  private board: Board | null = null;
+  /** What the wall is read with. */
+  private reader!: Reader;
+  protected following: Following | null = null;
   /** Actions that were read and are not kept on this device, by the place of the first. */
   private unkept: { from: number; actions: unknown[] }[] = [];
 
@@ -109,20 +112,9 @@ export class Viewing {
         await this.kept.room(this.pin.room),
       );
       if (this.ended.signal.aborted) return;
-      this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
       this.stage = { at: 'open', deployment };
-      const servers = this.servers(deployment);
-      const { believed } = deployment.trust;
-      const statuses = new Statuses(this.pin.room, servers, systemClock, believed);
-      const following = statuses.follow(this.ended.signal, () => {
-        this.reports = [...statuses.reports];
-        this.heard();
-      });
-      await Promise.all([
-        following,
-        this.followActions(deployment, statuses, this.ended.signal),
-        this.live(deployment, statuses, this.ended.signal),
-      ]);
+      this.follow(deployment);
+      await this.live(deployment, this.ended.signal);
     } catch (error) {
       if (this.ended.signal.aborted) return;
       if (error instanceof ForMessages) return location.replace(chatPath(this.pin));
@@ -142,7 +134,7 @@ export class Viewing {
     // What is counted follows from the two, which are read outside of this object's knowledge.
     void this.entries;
     void this.log;
-    const counted = this.board && this.hostLog?.tally(this.board, BigInt(poll));
+    const counted = this.hostLog?.tally(BigInt(poll));
     return counted ? (JSON.parse(counted) as Tally) : null;
   }
 
@@ -157,64 +149,108 @@ export class Viewing {
   }
 
   /** What is done while the room is open. */
-  protected async live(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.lookOn(deployment, statuses, signal);
+  protected live(_deployment: Deployment, _signal: AbortSignal): Promise<void> {
+    return Promise.resolve();
   }
 
-  /** Follows the wall of a room in which this page does not take part. */
-  protected async lookOn(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
-    await this.followWall(deployment, statuses, reader, signal);
+  /** Follows the room. */
+  protected follow(deployment: Deployment, clock = systemClock): void {
+    const machine = beginFollowing(deployment);
+    this.hostLog = machine.log();
+    // Nothing is said, or written down, before the user takes part.
+    this.reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
+    const following = new Following(machine, this.servers(deployment), clock, this.ended.signal, {
+      saw: (sight) => this.saw(deployment, following, sight),
+      looked: () => this.settle(following),
+      keeps: () => this.keeps(),
+    });
+    this.following = following;
+    following.happened((now) => machine.wake(now));
+  }
+
+  private saw(deployment: Deployment, { machine, reports }: Following, sight: Sight): void {
+    switch (sight.do) {
+      case 'heard':
+        this.reports = [...reports];
+        this.heard();
+        break;
+      case 'actions':
+        this.unkept.push(sight);
+        this.keepActions();
+        this.showLog();
+        break;
+      case 'entries': {
+        this.doubt(machine);
+        const reading = JSON.parse(machine.show(this.reader.outbox)) as Reading;
+        this.reader.save();
+        if (this.keeps()) void this.kept.keep('entries', this.pin.room, sight.from, sight.entries);
+        this.head = machine.head();
+        this.took(reading);
+        break;
+      }
+      case 'forged':
+        this.warn(deployment, sight.party, sight.why);
+        break;
+      case 'informed':
+        this.informed = true;
+        this.heard();
+        break;
+      case 'caught-up':
+        this.read = true;
+    }
+  }
+
+  private doubt(machine: Following['machine']): void {
+    for (const epoch of machine.mayHaveOpened()) this.reader.outbox.doubt(epoch);
+  }
+
+  /** Learns that an epoch ended without a board, and reads what is kept while nobody answers. */
+  private settle(following: Following): void {
+    const { machine } = following;
+    const { outbox, save, again } = this.reader;
+    const [epoch, over] = [outbox.awaited(), machine.over()];
+    if (epoch !== undefined && over !== undefined && epoch <= over) {
+      this.doubt(machine);
+      outbox.endedWithoutBoard(epoch);
+      save();
+      again(Number(epoch));
+    }
+    if (!this.recalled && !this.informed && machine.isAlone()) {
+      this.recalled = true;
+      void this.readKept(following);
+    }
   }
 
   /**
-   * Follows the wall, from what was kept of it if no server answers at first. Nothing of it is
-   * shown before it is known what the hosts hid, or want to approve first.
+   * Reads what was kept. Without the hosts' actions nothing of the wall is shown, nor before it is
+   * known what they hid, or want to approve first.
    */
-  protected async followWall(
-    deployment: Deployment,
-    statuses: Statuses,
-    reader: Reader,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { wall, take } = this.wall(deployment, statuses, reader);
-    await lookUntil(() => statuses.complete(), statuses, signal);
-    if (!signal.aborted && !statuses.reports.some((report) => report.reachable))
-      await this.readKept(take, signal);
-    await lookUntil(() => this.informed, statuses, signal);
-    const reading = async () => {
-      if (await lookUntil(() => wall.caughtUp(), statuses, signal)) this.read = true;
-    };
-    await Promise.all([wall.follow(signal), reading()]);
-  }
-
-  /** Reads what was kept. Without the hosts' actions nothing of the wall is shown. */
-  private async readKept(take: (entries: unknown[]) => void, signal: AbortSignal): Promise<void> {
+  private async readKept(following: Following): Promise<void> {
     const { room } = this.pin;
     const [actions, entries] = [
       await this.kept.list('actions', room),
       await this.kept.list('entries', room),
     ];
-    if (signal.aborted) return;
-    try {
-      // A tab that looked on before has read some of them, or all.
-      this.hostLog?.read(JSON.stringify(actions.slice(Number(this.hostLog.length()))));
-      this.showLog();
-      take(entries);
-      this.read = entries.length > 0;
-    } catch {
-      // What was kept and does not verify any more is as good as nothing: the servers give it anew.
-    }
-    this.recalled = true;
+    following.happened(() => {
+      try {
+        following.machine.recall(JSON.stringify(actions), JSON.stringify(entries));
+        this.read = entries.length > 0;
+      } catch {
+        // What was kept and does not verify any more is as good as nothing: the servers give it
+        // anew.
+      }
+    });
     this.heard();
+  }
+
+  /** Reads the wall anew from its beginning, with something else. */
+  protected readAnew(reader: Reader): void {
+    const { following } = this;
+    this.reader = reader;
+    this.entries = [];
+    this.read = false;
+    following?.happened(() => following.machine.reread());
+    if (following && this.recalled && following.machine.isAlone()) void this.readKept(following);
   }
 
   /** Where the epochs stand for polls. `view`: the epoch as it is shown. */
@@ -232,50 +268,9 @@ export class Viewing {
     return deployment.operators.map((operator) => operator.api);
   }
 
-  /** The wall from its beginning. */
-  private wall(
-    deployment: Deployment,
-    statuses: Statuses,
-    reader: Reader,
-  ): { wall: Wall; take: (entries: unknown[]) => void } {
-    const board = new Board(deployment.servers, deployment.descriptor);
-    this.board = board;
-    this.entries = [];
-    this.read = false;
-    const { outbox, save } = reader;
-    const doubt = () => statuses.mayHaveOpened().forEach((epoch) => outbox.doubt(BigInt(epoch)));
-    const ledger: Ledger = {
-      length: () => board.length(),
-      read: (entries) => {
-        const from = board.length();
-        doubt();
-        const reading = JSON.parse(board.read(JSON.stringify(entries), outbox)) as Reading;
-        save();
-        if (this.keeps()) void this.kept.keep('entries', this.pin.room, from, entries);
-        return reading;
-      },
-      explained: (epoch, index) =>
-        (this.marks(epoch, index)?.erased ?? false) || isOver(epoch, deployment, statuses.reports),
-      undecided: () => {
-        const epoch = outbox.awaited();
-        return epoch === undefined ? undefined : Number(epoch);
-      },
-      endedWithoutBoard: (epoch) => {
-        doubt();
-        outbox.endedWithoutBoard(BigInt(epoch));
-        save();
-      },
-    };
-    const read = (reading: Reading) => {
-      this.head = board.head();
-      this.took(reading);
-    };
-    const wall = new Wall(this.pin.room, this.servers(deployment), statuses, ledger, {
-      read,
-      alarm: (party, reason) => this.warn(deployment, party, reason),
-      again: (epoch) => reader.again(epoch),
-    });
-    return { wall, take: (entries) => read(ledger.read(entries)) };
+  protected words(): Words {
+    if (!this.following) throw new Error('the room is not open');
+    return this.following;
   }
 
   protected took(reading: Reading): void {
@@ -298,43 +293,6 @@ export class Viewing {
   /** Called whenever the hosts' log has grown. */
   protected hosted(): void {}
 
-  /** Follows what the hosts do. */
-  protected async followActions(
-    deployment: Deployment,
-    statuses: Statuses,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const log = this.hostLog;
-    if (!log) throw new Error('the room is not open');
-    const source = {
-      promised: ({ actions }: { actions: number | null }) => actions ?? 0,
-      fetch: (server: Deployment['operators'][number]['api'], from: number, until: AbortSignal) =>
-        server.actions(this.pin.room, from, until),
-      length: () => Number(log.length()),
-      take: (actions: unknown[]) => {
-        const from = Number(log.length());
-        try {
-          log.read(JSON.stringify(actions));
-        } finally {
-          // What came before something wrong was right.
-          this.unkept.push({ from, actions: actions.slice(0, Number(log.length()) - from) });
-          this.keepActions();
-          this.showLog();
-        }
-      },
-    };
-    const follower = new Follower(this.servers(deployment), statuses, source, (party, reason) =>
-      this.warn(deployment, party, reason),
-    );
-    const informing = async () => {
-      if (!(await lookUntil(() => follower.caughtUp(), statuses, signal))) return;
-      this.informed = true;
-      this.heard();
-      statuses.wake();
-    };
-    await Promise.all([follower.follow(signal), informing()]);
-  }
-
   /**
    * Keeps the actions that were read, from the first one on, as soon as this device keeps anything.
    */
@@ -351,17 +309,4 @@ export class Viewing {
     if (this.alarms.some((alarm) => alarm.party === party && alarm.reason === reason)) return;
     this.alarms = [...this.alarms, { party, server, reason }];
   }
-}
-
-/**
- * Waits until `met`; whether it is before `signal` aborts. It is looked again at any word of a
- * server, and when something was read.
- */
-async function lookUntil(
-  met: () => boolean,
-  statuses: Statuses,
-  signal: AbortSignal,
-): Promise<boolean> {
-  while (!signal.aborted && !met()) await statuses.next(WAIT, signal);
-  return !signal.aborted;
 }

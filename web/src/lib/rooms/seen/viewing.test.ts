@@ -2,8 +2,7 @@
 
 import { beforeAll, expect, test } from 'vitest';
 
-import { World, loadForTest } from '../../../test/world';
-import type { Server } from '../../servers/api';
+import { World, loadForTest, statusOf } from '../../../test/world';
 import { DeviceKey, HostLog, Outbox } from '../../page/cryptography';
 import type { Deployment } from '../../servers/deployment';
 import { NOBODY } from '../../servers/trust';
@@ -13,7 +12,7 @@ beforeAll(loadForTest);
 
 const HOST = new Uint8Array(32).fill(7);
 
-const documents = () => {
+function documents() {
   const servers = [0, 1, 2].map((party) => ({ party, key: DeviceKey.generate().publicKey() }));
   const descriptor = {
     name: 'r',
@@ -33,14 +32,14 @@ const documents = () => {
     servers: JSON.stringify({ session: '09'.repeat(32), servers }),
     descriptor: JSON.stringify(descriptor),
   };
-};
+}
 
 /** A room that the servers of `world` serve. */
-function deploymentAt(world: World): Deployment {
+function deploymentAt(world: World, shown: ReturnType<typeof documents>): Deployment {
   const operators = world.servers.map((api, party) => ({ party, name: 'server', origin: '', api }));
   const pin = { room: '', servers: '' };
   return {
-    ...documents(),
+    ...shown,
     pin,
     operators,
     trust: { ...NOBODY, believed: 2 },
@@ -60,47 +59,24 @@ function deploymentAt(world: World): Deployment {
   };
 }
 
-/** The host's first action in its room: from now on the projector shows what was approved. */
-function first({ servers, descriptor }: Deployment): unknown {
-  return JSON.parse(
-    new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'),
-  );
-}
-
-/** What `follow` does lasts so many milliseconds. */
-async function during(
-  world: World,
-  ms: number,
-  follow: (signal: AbortSignal) => Promise<unknown>,
-): Promise<void> {
-  const stop = new AbortController();
-  const following = follow(stop.signal);
-  await world.clock.advance(ms);
-  stop.abort();
-  await following;
-}
-
 class Looking extends Viewing {
-  constructor(
-    readonly deployment: Deployment,
-    private readonly world: World,
-  ) {
+  joined = false;
+  private readonly written: unknown[] = [];
+
+  constructor(world: World, shown = documents()) {
+    const deployment = deploymentAt(world, shown);
     super(deployment.pin);
-    this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
     this.kept.keep = (kind, _, from, items) => {
       if (kind === 'actions') this.written.splice(from, items.length, ...items);
       return Promise.resolve();
     };
+    this.follow(deployment, world.clock);
   }
 
   /** Reads the wall from its beginning. */
-  readWall(signal: AbortSignal, outbox = new Outbox()): Promise<void> {
-    const reader = { outbox, save: () => undefined, again: () => undefined };
-    return this.followWall(this.deployment, this.world.statuses, reader, signal);
+  readWall(outbox = new Outbox()): void {
+    this.readAnew({ outbox, save: () => undefined, again: () => undefined });
   }
-
-  joined = false;
-  private readonly written: unknown[] = [];
 
   /** What this device keeps of the hosts' actions. */
   onDevice(): unknown[] {
@@ -110,228 +86,58 @@ class Looking extends Viewing {
   protected override keeps(): boolean {
     return this.joined;
   }
-
-  readActions(signal: AbortSignal): Promise<void> {
-    return this.followActions(this.deployment, this.world.statuses, signal);
-  }
 }
 
-test('the same forgery is told once of each server, whatever it is called and however often this page reads', async () => {
-  const world = new World();
-  for (const party of [1, 2]) world.servers[party]!.board = () => Promise.resolve(['forged']);
-  for (const { party } of world.servers)
-    world.statuses.take(party, {
-      ...world.status({ number: 2, ms: 1_000, present: [] }),
-      board_length: 1,
-    });
-  const viewing = new Looking(deploymentAt(world), world);
-  await during(world, 1_000, (signal) => viewing.readActions(signal));
-  // Once while looking on and once more while taking part.
-  await during(world, 5_000, (signal) => viewing.readWall(signal));
-  await during(world, 5_000, (signal) => viewing.readWall(signal));
-  expect(viewing.alarms).toEqual(
-    [1, 2].map((party) => ({ party, server: 'server', reason: "the server's wall is malformed" })),
-  );
-});
-
-test('nothing of the wall is read before what the hosts did, from every server that answers', async () => {
-  const world = new World();
-  const deployment = deploymentAt(world);
-  const viewing = new Looking(deployment, world);
-  /** Whether it was known that hosts approve first, whenever a server was asked for its wall. */
-  const known: boolean[] = [];
-  for (const server of world.servers) {
-    server.board = () => {
-      known.push(viewing.log.moderated);
-      return Promise.resolve([]);
-    };
-  }
-  const slow = world.servers[2]!;
-  slow.actions = async () => {
-    await world.clock.sleep(3_000, new AbortController().signal);
-    return [first(deployment)];
-  };
-  const status = { ...world.status({ number: 2, ms: 1_000, present: [] }), board_length: 1 };
-  await during(world, 20_000, async (signal) => {
-    const following = Promise.all([viewing.readActions(signal), viewing.readWall(signal)]);
-    // Two servers have not heard of the action yet; the third one is asked last, and is slow.
-    for (const party of [0, 1]) world.statuses.take(party, status);
-    await world.clock.sleep(5_000, signal);
-    expect([viewing.informed, known]).toEqual([false, []]);
-    world.statuses.take(2, { ...status, actions: 1 });
-    await world.clock.sleep(2_000, signal);
-    expect([viewing.informed, known]).toEqual([false, []]);
-    await world.clock.sleep(3_000, signal);
-    expect(viewing.informed).toBe(true);
-    await following;
-  });
-  expect(known.length).toBeGreaterThan(0);
-  expect(known).not.toContain(false);
-});
-
-/**
- * Looks at a room of which the servers say so much of their boards and actions, until `signal`
- * aborts.
- */
-function looking(
-  world: World,
-  viewing: Looking,
-  status: (party: number) => { board_length: number; actions: number },
-): (signal: AbortSignal) => Promise<unknown> {
-  for (const { party } of world.servers) {
-    world.statuses.take(party, {
-      ...world.status({ number: 2, ms: 1_000, present: [] }),
-      ...status(party),
-    });
-  }
-  return (signal) => Promise.all([viewing.readActions(signal), viewing.readWall(signal)]);
-}
-
-test('a server that never answers, or promises what it does not have, keeps nobody from reading', async () => {
-  const world = new World();
-  let asked = 0;
-  for (const server of world.servers) server.board = () => Promise.resolve((asked++, []));
-  const viewing = new Looking(deploymentAt(world), world);
-  await during(world, 12_000, async (signal) => {
-    const following = looking(world, viewing, (party) => ({
-      board_length: 1,
-      actions: party === 0 ? 1_000 : 0,
-    }))(signal);
-    world.statuses.lose(2);
-    await world.clock.sleep(9_000, signal);
-    expect([viewing.informed, asked]).toEqual([false, 0]);
-    await following;
-  });
-  expect(viewing.informed).toBe(true);
-  expect(asked).toBeGreaterThan(0);
-});
-
-test('while two servers promise actions that cannot be read, nothing of the wall is shown, however long', async () => {
-  const world = new World();
-  let [asked, broken] = [0, true];
-  const deployment = deploymentAt(world);
-  for (const server of world.servers) {
-    server.board = () => Promise.resolve((asked++, []));
-    server.actions = () =>
-      broken ? Promise.reject(new TypeError('network')) : Promise.resolve([first(deployment)]);
-  }
-  const viewing = new Looking(deployment, world);
-  await during(world, 120_000, async (signal) => {
-    const following = looking(world, viewing, (party) => ({
-      board_length: 1,
-      actions: party === 0 ? 0 : 1,
-    }))(signal);
-    await world.clock.sleep(60_000, signal);
-    expect([viewing.informed, asked]).toEqual([false, 0]);
-    broken = false;
-    await following;
-  });
-  expect([viewing.informed, viewing.log.moderated]).toEqual([true, true]);
-  expect(asked).toBeGreaterThan(0);
-});
-
-test('a server that gives one action at a time, and late, holds up nobody', async () => {
-  const world = new World();
-  const deployment = deploymentAt(world);
-  const log = new HostLog(deployment.servers, deployment.descriptor);
-  const actions = Array.from({ length: 100 }, (_, index): unknown => {
-    const signed = log.act(
-      DeviceKey.fromSeed(HOST),
-      1n,
-      JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } }),
-    );
+/** Signs what the host does in the room. */
+function hostOf({ servers, descriptor }: Pick<Deployment, 'servers' | 'descriptor'>) {
+  const log = new HostLog(servers, descriptor);
+  return (on: boolean): unknown => {
+    const signed = log.act(DeviceKey.fromSeed(HOST), 1n, JSON.stringify({ moderate: { on } }));
     log.read(`[${signed}]`);
     return JSON.parse(signed);
-  });
-  const [late, ...prompt]: Server[] = world.servers;
-  for (const server of prompt)
-    server.actions = (_, from) => Promise.resolve(actions.slice(from, from + 64));
-  late!.actions = async (_, from) => {
-    await world.clock.sleep(14_000, new AbortController().signal);
-    return actions.slice(from, from + 1);
   };
-  const viewing = new Looking(deployment, world);
-  await during(
-    world,
-    16_000,
-    looking(world, viewing, () => ({ board_length: 0, actions: 100 })),
-  );
-  expect([viewing.log.length, viewing.informed, viewing.read]).toEqual([100, true, true]);
+}
+
+test('the same forgery is told once of each server, however often this page reads', async () => {
+  const world = new World();
+  for (const server of world.servers) server.says = { ...statusOf(2), board_length: 1 };
+  for (const party of [1, 2]) world.servers[party]!.entries = ['forged'];
+  const viewing = new Looking(world);
+  await world.clock.advance(5_000);
+  viewing.readWall();
+  await world.clock.advance(5_000);
+  const told = { server: 'server', reason: "the server's wall is malformed" };
+  expect(viewing.alarms).toEqual([1, 2].map((party) => ({ party, ...told })));
+  viewing.close();
 });
 
 test('what the hosts did is kept from its beginning as soon as this device keeps anything', async () => {
   const world = new World();
-  const deployment = deploymentAt(world);
-  const log = new HostLog(deployment.servers, deployment.descriptor);
-  const actions: unknown[] = [];
-  const moderate = (on: boolean) => {
-    const signed = log.act(DeviceKey.fromSeed(HOST), 1n, JSON.stringify({ moderate: { on } }));
-    log.read(`[${signed}]`);
-    actions.push(JSON.parse(signed));
+  const shown = documents();
+  const act = hostOf(shown);
+  const actions = [act(true)];
+  const show = () => {
+    for (const server of world.servers) {
+      server.says = { ...statusOf(2), actions: actions.length };
+      server.done = actions;
+    }
   };
-  moderate(true);
-  const servers: Server[] = world.servers;
-  for (const server of servers) server.actions = (_, from) => Promise.resolve(actions.slice(from));
-  const viewing = new Looking(deployment, world);
-  const look = () => looking(world, viewing, () => ({ board_length: 0, actions: actions.length }));
-  await during(world, 1_000, look());
-  expect(viewing.onDevice()).toEqual([]);
+  show();
+  const viewing = new Looking(world, shown);
+  await world.clock.advance(3_000);
+  expect([viewing.onDevice(), viewing.log.moderated]).toEqual([[], true]);
   viewing.joined = true;
-  moderate(false);
-  await during(world, 1_000, look());
+  actions.push(act(false));
+  show();
+  await world.clock.advance(3_000);
   expect(viewing.onDevice()).toEqual(actions);
-});
-
-test('a server that is alone is waited for as long as it may yet answer, and anew when it comes back', async () => {
-  const world = new World();
-  const deployment = deploymentAt(world);
-  const alone: Server = world.servers[0]!;
-  let asked = 0;
-  alone.actions = async () => {
-    if (asked++ === 0) throw new TypeError('network');
-    await world.clock.sleep(14_000, new AbortController().signal);
-    return [first(deployment)];
-  };
-  const viewing = new Looking(deployment, world);
-  const status = { ...world.status({ number: 2, ms: 1_000, present: [] }), actions: 1 };
-  await during(world, 60_000, async (signal) => {
-    const following = viewing.readActions(signal);
-    for (const { party } of world.servers) world.statuses.lose(party);
-    await world.clock.sleep(5_000, signal);
-    // For a moment, too short for an answer; then it is back.
-    world.statuses.take(0, status);
-    await world.clock.sleep(500, signal);
-    world.statuses.lose(0);
-    await world.clock.sleep(20_000, signal);
-    world.statuses.take(0, status);
-    await world.clock.sleep(13_000, signal);
-    expect(viewing.informed).toBe(false);
-    await following;
-  });
-  expect([viewing.informed, viewing.log.moderated]).toEqual([true, true]);
-});
-
-test('of what a server shows, that which is right is kept, up to what is wrong', async () => {
-  const world = new World();
-  const deployment = deploymentAt(world);
-  const right = first(deployment);
-  const liar: Server = world.servers[0]!;
-  liar.actions = () => Promise.resolve([right, right]);
-  const viewing = new Looking(deployment, world);
-  viewing.joined = true;
-  await during(
-    world,
-    1_000,
-    looking(world, viewing, (party) => ({ board_length: 0, actions: party === 0 ? 2 : 1 })),
-  );
-  expect(viewing.alarms.map(({ party }) => party)).toEqual([0]);
-  expect(viewing.onDevice()).toEqual([right]);
+  expect([viewing.log.moderated, viewing.informed, viewing.read]).toEqual([false, true, true]);
+  viewing.close();
 });
 
 test('a message that may have been read, as one server says, is not said again by itself', async () => {
   const after = async (doubting: number[]) => {
     const world = new World();
-    const viewing = new Looking(deploymentAt(world), world);
     const outbox = Outbox.restore(
       JSON.stringify({
         message: [104, 105],
@@ -342,15 +148,15 @@ test('a message that may have been read, as one server says, is not said again b
       }),
     );
     for (const party of [0, 1])
-      world.statuses.take(party, {
-        ...world.status({ number: 5, ms: 1_000, present: [] }),
+      world.servers[party]!.says = {
+        ...statusOf(5),
         last: { number: 4, outcome: 'failed', detail: '' },
         may_have_opened: doubting.includes(party) ? [4] : [],
-      });
-    world.statuses.lose(2);
-    await during(world, 5_000, (signal) =>
-      Promise.all([viewing.readActions(signal), viewing.readWall(signal, outbox)]),
-    );
+      };
+    const viewing = new Looking(world);
+    viewing.readWall(outbox);
+    await world.clock.advance(5_000);
+    viewing.close();
     return [outbox.undecided(), outbox.held()];
   };
   expect(await after([])).toEqual([undefined, undefined]);
