@@ -132,6 +132,7 @@ pub const DECODERS: [Decoder; 54] = [
         valid: &[decisions::valid_deposit],
         read: decisions::read_deposit,
     },
+    Decoder { name: "decision_word", valid: &[decisions::valid_word], read: decisions::read_word },
     Decoder {
         name: "decision_opening",
         valid: &[decisions::valid_opening],

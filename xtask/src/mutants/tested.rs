@@ -269,7 +269,7 @@ pub(super) const TESTED: &[Tested] = &[
         package: "ostrakon-store",
         test: "on_sqlite::words_of_jobs",
         edits: &[Edit {
-            file: "crates/store/src/ledger/jobs.rs",
+            file: "crates/store/src/jobs/words.rs",
             from: "WHERE id > $1 ORDER BY id LIMIT $2",
             to: "WHERE id > $1 ORDER BY author, announcement LIMIT $2",
         }],

@@ -22,6 +22,7 @@ use crate::intake;
 use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample, Suspects};
 use crate::memory::introduction::About;
 use crate::platform::{Links, Platform};
+use crate::ports::Drivers;
 use crate::state::World;
 use ostrakon_protocol::RoomState;
 
@@ -221,6 +222,7 @@ pub(crate) struct Process<'a> {
     pub mesh: &'a dyn Links,
     pub platform: &'a dyn Platform,
     pub core: Option<&'a Arc<Core>>,
+    pub drivers: Option<&'a Drivers>,
     pub since: u64,
     pub ready: bool,
     pub certificate_expires: Option<u64>,
