@@ -43,7 +43,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 54] = [
+pub const DECODERS: [Decoder; 55] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {

@@ -239,7 +239,7 @@ pub(crate) fn disk_space(directory: &Path) -> Option<(u64, u64)> {
 
 /// Everything at a glance.
 pub(crate) async fn overview(process: Process<'_>) -> Overview {
-    let Process { config, mesh, platform, core, since, ready, certificate_expires } = process;
+    let Process { config, mesh, platform, core, since, ready, certificate_expires, .. } = process;
     let now = platform.now_ms();
     let disk = disk(config, core).await;
     let stock = core.map(|core| stock(&core.world())).unwrap_or_default();

@@ -272,7 +272,7 @@ mod tests {
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "b496a773eab7d75f03149f08582d882edae4d37f97cbadf44f7a73c4d1f914b4"
+            "fd6b94356c5f112c65dfc432606acd902741f98f72ad0c12a39472cc5c542053"
         );
     }
 
