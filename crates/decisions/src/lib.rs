@@ -7,8 +7,8 @@
 //! * `keep`: what a server keeps for itself: shares of one-time keys, layers, stocks, join links,
 //!   how much was mailed. `limits` is what it keeps in memory.
 //! * `word`: what servers say, and how that is filed.
-//! * `state`: what the servers agree on, and pure. A decision's chain comes from the scheduler's log
-//!   alone.
+//! * `state`: what the servers agree on, and pure. A decision's chain comes from the scheduler's
+//!   log alone.
 //! * `server`: [`DecisionServer`], one server's part: `records` gets records into their chains,
 //!   `holding` holds them for others, `course` is what servers do by themselves, which `driver`
 //!   sets in motion; `requests`, `gathering` and `mail` answer people.

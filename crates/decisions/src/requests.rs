@@ -56,8 +56,8 @@ impl DecisionServer {
     }
 
     /// Step 2: takes a share of a one-time key ([`Deposit`], encoded). It is on disk before the
-    /// receipt leaves. The same one again has the same receipt. `origin` stands for the address that
-    /// it came from, if limits by address hold.
+    /// receipt leaves. The same one again has the same receipt. `origin` stands for the address
+    /// that it came from, if limits by address hold.
     ///
     /// # Errors
     /// `Refused` says what is wrong with it; `Conflict` if another key has this serial; `Busy`;
@@ -183,8 +183,8 @@ impl DecisionServer {
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
-    /// Step 5: this operator's layer key for a draft ([`Draft`], encoded). An address may ask for as
-    /// many new ones within an hour as it may create rooms.
+    /// Step 5: this operator's layer key for a draft ([`Draft`], encoded). An address may ask for
+    /// as many new ones within an hour as it may create rooms.
     ///
     /// # Errors
     /// `Refused` says what is wrong with the draft; `Busy` if the address (`origin`) has asked for

@@ -93,6 +93,9 @@ impl From<Failed> for ServiceError {
     }
 }
 
+/// What a call to the disk comes to.
+pub type OnDisk<'a, T> = BoxFuture<'a, Result<T, Failed>>;
+
 /// What a job's driver reads and keeps on the disk. What is written is on disk when a call returns.
 pub trait Storage: Send + Sync {
     /// The words of a kind about a subject, with who said them, in order: from a place on, and at
@@ -102,33 +105,21 @@ pub trait Storage: Send + Sync {
         subject: &'a Subject,
         kind: u8,
         page: (u64, u32),
-    ) -> BoxFuture<'a, Result<Vec<(PartyId, Vec<u8>)>, Failed>>;
+    ) -> OnDisk<'a, Vec<(PartyId, Vec<u8>)>>;
 
     /// An item.
-    fn item(&self, name: ItemName) -> BoxFuture<'_, Result<Option<Item>, Failed>>;
+    fn item(&self, name: ItemName) -> OnDisk<'_, Option<Item>>;
 
     /// The items of a family, in the order in which they came.
-    fn items<'a>(
-        &'a self,
-        drawer: u8,
-        family: &'a [u8],
-    ) -> BoxFuture<'a, Result<Vec<Item>, Failed>>;
+    fn items<'a>(&'a self, drawer: u8, family: &'a [u8]) -> OnDisk<'a, Vec<Item>>;
 
     /// How many items a drawer has, or a family of it.
-    fn count_items<'a>(
-        &'a self,
-        drawer: u8,
-        family: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<u64, Failed>>;
+    fn count_items<'a>(&'a self, drawer: u8, family: Option<&'a [u8]>) -> OnDisk<'a, u64>;
 
     /// Makes all changes, or none. Whether all that must hold does.
-    fn change_items(
-        &self,
-        conditions: Vec<Condition>,
-        writes: Vec<Write>,
-    ) -> BoxFuture<'_, Result<bool, Failed>>;
+    fn change_items(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> OnDisk<'_, bool>;
 
     /// Deletes the items of a drawer that were to be kept until before this time (seconds since
     /// 1970) and that are not used, or erased by now. How many.
-    fn forget_items(&self, drawer: u8, before: u64) -> BoxFuture<'_, Result<u64, Failed>>;
+    fn forget_items(&self, drawer: u8, before: u64) -> OnDisk<'_, u64>;
 }

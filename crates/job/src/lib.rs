@@ -33,8 +33,8 @@ use std::sync::Arc;
 use ostrakon_party::{PartyId, Servers};
 use ostrakon_protocol::ServiceError;
 
-pub use kept::{Condition, Failed, Filed, Item, ItemName, Storage, Write};
-pub use port::{Creator, Driver, Gauge, Idle, Letter, Port};
+pub use kept::{Condition, Failed, Filed, Item, ItemName, OnDisk, Storage, Write};
+pub use port::{Creator, Driver, Gauge, Holds, Idle, Letter, Port};
 
 /// What words are about, within a job.
 pub type Subject = [u8; 16];

@@ -34,6 +34,9 @@ pub struct Letter {
     pub body: String,
 }
 
+/// What somebody waits for: whether the state is so.
+pub type Holds<'a> = Box<dyn FnMut(&dyn State) -> bool + Send + 'a>;
+
 /// A server, as one job's driver sees it. Whatever is under way ends when the server stops.
 pub trait Port: Storage {
     /// The server.
@@ -67,11 +70,7 @@ pub trait Port: Storage {
     fn look(&self, at: &mut dyn FnMut(&dyn State));
 
     /// Waits until a subject is as `holds` asks for. It is asked again when there is news of it.
-    fn wait<'a>(
-        &'a self,
-        subject: &'a Subject,
-        holds: Box<dyn FnMut(&dyn State) -> bool + Send + 'a>,
-    ) -> BoxFuture<'a, ()>;
+    fn wait<'a>(&'a self, subject: &'a Subject, holds: Holds<'a>) -> BoxFuture<'a, ()>;
 
     /// There is news of a subject that is not in the state.
     fn touch(&self, subject: &Subject);
@@ -99,8 +98,8 @@ pub trait Port: Storage {
     /// Whether the server sends e-mail.
     fn sends_mail(&self) -> bool;
 
-    /// Makes an e-mail ready. It is sent while what this returns is awaited, which resolves when the
-    /// mail server has taken it.
+    /// Makes an e-mail ready. It is sent while what this returns is awaited, which resolves when
+    /// the mail server has taken it.
     ///
     /// # Errors
     /// `Refused` if that is no address; `Busy`; `NotFound` if the server sends no e-mail.

@@ -4,9 +4,9 @@
 use std::sync::{Mutex, MutexGuard};
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, ready};
+use futures::future::ready;
 use ostrakon_decide::Serial;
-use ostrakon_job::Subject;
+use ostrakon_job::{OnDisk, Subject};
 use ostrakon_party::PartyId;
 
 use super::*;
@@ -75,36 +75,24 @@ impl Storage for Disk {
         _: &'a Subject,
         _: u8,
         _: (u64, u32),
-    ) -> BoxFuture<'a, Result<Vec<(PartyId, Vec<u8>)>, Failed>> {
+    ) -> OnDisk<'a, Vec<(PartyId, Vec<u8>)>> {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn item(&self, name: ItemName) -> BoxFuture<'_, Result<Option<Item>, Failed>> {
+    fn item(&self, name: ItemName) -> OnDisk<'_, Option<Item>> {
         ready(Ok(find(&self.items(), &name).cloned())).boxed()
     }
 
-    fn items<'a>(
-        &'a self,
-        drawer: u8,
-        family: &'a [u8],
-    ) -> BoxFuture<'a, Result<Vec<Item>, Failed>> {
+    fn items<'a>(&'a self, drawer: u8, family: &'a [u8]) -> OnDisk<'a, Vec<Item>> {
         let of = |item: &&Item| item.name.0 == drawer && item.family == family;
         ready(Ok(Disk::items(self).iter().filter(of).cloned().collect())).boxed()
     }
 
-    fn count_items<'a>(
-        &'a self,
-        drawer: u8,
-        family: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<u64, Failed>> {
+    fn count_items<'a>(&'a self, drawer: u8, family: Option<&'a [u8]>) -> OnDisk<'a, u64> {
         ready(Ok(count(&Disk::items(self), drawer, family))).boxed()
     }
 
-    fn change_items(
-        &self,
-        conditions: Vec<Condition>,
-        writes: Vec<Write>,
-    ) -> BoxFuture<'_, Result<bool, Failed>> {
+    fn change_items(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> OnDisk<'_, bool> {
         let mut items = Disk::items(self);
         let all_hold = conditions.iter().all(|condition| holds(&items, condition));
         if all_hold {
@@ -113,7 +101,7 @@ impl Storage for Disk {
         ready(Ok(all_hold)).boxed()
     }
 
-    fn forget_items(&self, drawer: u8, before: u64) -> BoxFuture<'_, Result<u64, Failed>> {
+    fn forget_items(&self, drawer: u8, before: u64) -> OnDisk<'_, u64> {
         let mut items = Disk::items(self);
         let all = items.len();
         items.retain(|item| {

@@ -7,7 +7,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_crypto::SigningKey;
 use ostrakon_job::{
-    Condition, Creator, Failed, Item, ItemName, Letter, Port, State, Storage, Subject, Write,
+    Condition, Creator, Failed, Holds, Item, ItemName, Letter, OnDisk, Port, State, Storage,
+    Subject, Write,
 };
 use ostrakon_party::{PartyId, Servers};
 use ostrakon_protocol::ServiceError;
@@ -34,12 +35,12 @@ impl Storage for OfJob {
         subject: &'a Subject,
         kind: u8,
         page: (u64, u32),
-    ) -> BoxFuture<'a, Result<Vec<(PartyId, Vec<u8>)>, Failed>> {
+    ) -> OnDisk<'a, Vec<(PartyId, Vec<u8>)>> {
         let words = self.core.store.filed_words((self.job, subject), kind, page);
         words.map(|words| words.map_err(failed)).boxed()
     }
 
-    fn item(&self, name: ItemName) -> BoxFuture<'_, Result<Option<Item>, Failed>> {
+    fn item(&self, name: ItemName) -> OnDisk<'_, Option<Item>> {
         async move {
             let item = self.core.store.job_item(self.job, &filing::name(name)).await;
             Ok(item.map_err(failed)?.map(filing::item))
@@ -47,11 +48,7 @@ impl Storage for OfJob {
         .boxed()
     }
 
-    fn items<'a>(
-        &'a self,
-        drawer: u8,
-        family: &'a [u8],
-    ) -> BoxFuture<'a, Result<Vec<Item>, Failed>> {
+    fn items<'a>(&'a self, drawer: u8, family: &'a [u8]) -> OnDisk<'a, Vec<Item>> {
         async move {
             let items = self.core.store.job_items(self.job, drawer, family).await;
             Ok(items.map_err(failed)?.into_iter().map(filing::item).collect())
@@ -59,20 +56,12 @@ impl Storage for OfJob {
         .boxed()
     }
 
-    fn count_items<'a>(
-        &'a self,
-        drawer: u8,
-        family: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<u64, Failed>> {
+    fn count_items<'a>(&'a self, drawer: u8, family: Option<&'a [u8]>) -> OnDisk<'a, u64> {
         let count = self.core.store.count_job_items(self.job, drawer, family);
         count.map(|count| count.map_err(failed)).boxed()
     }
 
-    fn change_items(
-        &self,
-        conditions: Vec<Condition>,
-        writes: Vec<Write>,
-    ) -> BoxFuture<'_, Result<bool, Failed>> {
+    fn change_items(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> OnDisk<'_, bool> {
         async move {
             let (conditions, writes) = (filing::conditions(conditions), filing::changes(writes));
             let changed = self.core.store.change_job_items(self.job, &conditions, &writes).await;
@@ -81,7 +70,7 @@ impl Storage for OfJob {
         .boxed()
     }
 
-    fn forget_items(&self, drawer: u8, before: u64) -> BoxFuture<'_, Result<u64, Failed>> {
+    fn forget_items(&self, drawer: u8, before: u64) -> OnDisk<'_, u64> {
         let forgotten = self.core.store.forget_job_items(self.job, drawer, before);
         forgotten.map(|forgotten| forgotten.map_err(failed)).boxed()
     }
@@ -128,11 +117,7 @@ impl Port for OfJob {
         at(self.core.world().jobs.look(self.job).expect("this job is done here"));
     }
 
-    fn wait<'a>(
-        &'a self,
-        subject: &'a Subject,
-        mut holds: Box<dyn FnMut(&dyn State) -> bool + Send + 'a>,
-    ) -> BoxFuture<'a, ()> {
+    fn wait<'a>(&'a self, subject: &'a Subject, mut holds: Holds<'a>) -> BoxFuture<'a, ()> {
         async move {
             let holds = || holds(self.core.world().jobs.look(self.job).expect("it is done here"));
             self.core.subjects.wait(&(self.job, *subject), holds).await;

@@ -217,9 +217,7 @@ impl Server {
             core.spawn(sharing::run(Arc::clone(&core)));
         }
         core.spawn(mending::run(Arc::clone(&core)));
-        // This is the only place where they are set.
-        drop(self.drivers.set(drivers.clone()));
-        drop(self.core.set(Arc::clone(&core)));
+        self.show(&core, &drivers);
         self.find_standing(&core, repeat).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await?;
@@ -231,6 +229,12 @@ impl Server {
         drivers.run(&core);
         tracing::info!(party = %id, "the server is at work");
         Ok(())
+    }
+
+    /// Lets requests be answered by the running server. This is the only place where it is set.
+    fn show(&self, core: &Arc<Core>, drivers: &Drivers) {
+        drop(self.drivers.set(drivers.clone()));
+        drop(self.core.set(Arc::clone(core)));
     }
 
     /// Finds out whether this server may speak, with data from before if `repeat`. An error says
