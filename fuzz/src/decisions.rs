@@ -12,6 +12,8 @@ use ostrakon_decide::{
     KeyStatement, Layer, Link, Memory, Opening, Operators, Person, Seat, Serial, SignedRecord, Tie,
     Visit,
 };
+use ostrakon_decisions::{PrivateDecisions, Word};
+use ostrakon_job::Job;
 use ostrakon_party::PartyId;
 use ostrakon_party::wire::encode;
 
@@ -193,6 +195,15 @@ pub fn read_opening(bytes: &[u8]) -> bool {
     assert!(!holds || part_of_own, "the server has opened it once");
     assert!(examined.check_opening(PartyId(2), &opening).is_err(), "and no other server has");
     holds
+}
+
+pub fn valid_word() -> Vec<u8> {
+    Word::Opened(CLOSED.1.encode()).encode()
+}
+
+/// What a server says of a decision, as far as it can be judged without anything else.
+pub fn read_word(bytes: &[u8]) -> bool {
+    !PrivateDecisions.is_never_valid(PartyId(1), &[4; 16], bytes)
 }
 
 pub fn valid_link() -> Vec<u8> {

@@ -43,7 +43,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 54] = [
+pub const DECODERS: [Decoder; 55] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -132,6 +132,7 @@ pub const DECODERS: [Decoder; 54] = [
         valid: &[decisions::valid_deposit],
         read: decisions::read_deposit,
     },
+    Decoder { name: "decision_word", valid: &[decisions::valid_word], read: decisions::read_word },
     Decoder {
         name: "decision_opening",
         valid: &[decisions::valid_opening],

@@ -6,6 +6,7 @@
 
 pub mod graph;
 mod modules;
+mod shells;
 
 use std::fmt;
 
@@ -41,7 +42,8 @@ pub const LAYERS: &[&[&str]] = &[
         "ostrakon-stats",
     ],
     &["ostrakon-messaging", "ostrakon-protocol"],
-    &["ostrakon-client"],
+    &["ostrakon-client", "ostrakon-job"],
+    &["ostrakon-decisions"],
     &["ostrakon-committee", "ostrakon-mixer", "ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -102,6 +104,11 @@ const PURE: &[&str] = &[
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
 
+/// The servers' parts of jobs, which know their server by its port alone, and what they must not
+/// reach.
+const PORTED: [&str; 2] = ["ostrakon-job", "ostrakon-decisions"];
+const BESIDE_PORTS: [&str; 2] = ["ostrakon-net", "ostrakon-store"];
+
 /// The only crate that may contain unsafe code, and so has lints of its own.
 const MAY_BE_UNSAFE: &str = "ostrakon-kernels";
 
@@ -147,6 +154,7 @@ impl fmt::Display for Violation {
 pub fn check() -> Result<()> {
     let mut violations = violations(&Graph::of_workspace()?);
     violations.extend(cycles()?);
+    violations.extend(named_jobs()?);
     if violations.is_empty() {
         return Ok(());
     }
@@ -176,6 +184,17 @@ fn cycles() -> Result<Vec<Violation>> {
     Ok(found)
 }
 
+/// Where what serves any job names one.
+fn named_jobs() -> Result<Vec<Violation>> {
+    let named = shells::named_jobs(&shell::root().join("crates"))?;
+    let violation = |(of, edge): (&str, String)| Violation {
+        of: of.to_owned(),
+        edge,
+        rule: "node, store, net and the shell of api name jobs in their registries only (CONTRIBUTING.md, Adding a job)",
+    };
+    Ok(named.into_iter().map(violation).collect())
+}
+
 fn violations(graph: &Graph) -> Vec<Violation> {
     graph.crates.iter().flat_map(|of| violations_of(of, graph)).collect()
 }
@@ -199,15 +218,21 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
             report(format!("{kind} on {to}"), rule);
         }
     }
-    if PURE.contains(&of.name.as_str()) {
-        for impure in IMPURE {
+    let mut reach = |impure: &[&str], rule| {
+        for impure in impure {
             if let Some(path) = graph.path(&of.name, impure) {
-                report(
-                    path.join(" → "),
-                    "kernels to broadcast and decide, protocol, client and wasm know no sockets, no storage and no executor",
-                );
+                report(path.join(" → "), rule);
             }
         }
+    };
+    if PURE.contains(&of.name.as_str()) {
+        reach(
+            &IMPURE,
+            "kernels to broadcast and decide, protocol, client and wasm know no sockets, no storage and no executor",
+        );
+    }
+    if PORTED.contains(&of.name.as_str()) {
+        reach(&BESIDE_PORTS, "a job knows its server by its port: no sockets and no database");
     }
     found
 }
@@ -361,6 +386,24 @@ mod tests {
                 assert_eq!(found.len(), 1, "{of} {impure}: {found:?}");
                 assert!(found[0].contains(&format!("{of} → helper → {impure}")), "{found:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_job_that_reaches_past_its_port_is_found() {
+        for of in ["ostrakon-job", "ostrakon-decisions"] {
+            assert_eq!(complaints(&[(of, "tokio", Kind::Normal)]), [""; 0]);
+            let found = complaints(&[
+                (of, "ostrakon-protocol", Kind::Normal),
+                ("ostrakon-protocol", "sqlx", Kind::Normal),
+                (of, "ostrakon-store", Kind::Normal),
+            ]);
+            assert_eq!(
+                found,
+                [format!(
+                    "{of}: {of} → ostrakon-store: a job knows its server by its port: no sockets and no database"
+                )]
+            );
         }
     }
 

@@ -20,7 +20,7 @@ const MARGIN: usize = 20;
 const TITLE: usize = 54;
 
 /// What each crate is, in a few words, and the colour of its kind.
-const CRATES: [(&str, &str, &str); 29] = [
+const CRATES: [(&str, &str, &str); 31] = [
     ("kernels", "base", "bulk operations"),
     ("field", "base", "arithmetic"),
     ("crypto", "base", "hashes, keys, seals"),
@@ -43,6 +43,8 @@ const CRATES: [(&str, &str, &str); 29] = [
     ("messaging", "job", "two people talk"),
     ("protocol", "base", "requests and answers"),
     ("client", "job", "a room's participant"),
+    ("job", "base", "the interface of jobs"),
+    ("decisions", "job", "three servers decide"),
     ("node", "server", "three servers' rooms"),
     ("mixer", "server", "n servers' rooms"),
     ("committee", "server", "computations"),

@@ -18,7 +18,7 @@ const MOST_COLUMNS: usize = 100;
 const MOST_FILES: usize = 15;
 /// Folders with more files than that, and how many. The numbers only ever fall.
 const CROWDED: [(&str, usize); 3] =
-    [("crates/api/src", 17), ("crates/decide/src", 19), ("crates/node/tests/servers", 18)];
+    [("crates/api/src", 16), ("crates/decide/src", 19), ("crates/node/tests/servers", 18)];
 /// Letters of a commit's subject.
 const MOST_SUBJECT: usize = 72;
 /// Commits before this day were made under no limit.

@@ -31,9 +31,8 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
-/// Requests about decisions and other jobs a second that cost the server proofs to check and a
-/// write, from one address.
-const DECIDING: f64 = 50.0;
+/// Requests about jobs a second that cost the server proofs to check and a write, from one address.
+const WORKING: f64 = 50.0;
 
 /// Wrong tokens a second that one client may try; ten times as many at once.
 const WRONG_TOKENS: f64 = 1.0;
@@ -43,10 +42,12 @@ pub(crate) struct Guard {
     limits: Limits,
     /// Whose rooms have limits of their own, where there are rooms.
     rooms: Option<Service>,
+    /// Paths below `/api/v1/` to which a request costs proofs to check and a write.
+    costly: Vec<&'static str>,
     /// Makes numbers of addresses that mean nothing outside this process.
     origins: RandomState,
     requests: Rates<Client>,
-    deciding: Rates<Client>,
+    working: Rates<Client>,
     in_rooms: Rates<RoomId>,
     in_rooms_by_client: Rates<(Client, RoomId)>,
     wrong_tokens: Rates<Client>,
@@ -71,23 +72,25 @@ fn too_many(detail: &str) -> Response {
 }
 
 impl Guard {
-    /// Of a server with rooms.
-    pub fn new(service: Service) -> Arc<Self> {
-        Self::with(service.config().limits, Some(service))
+    /// Of a server with rooms, and with these paths below `/api/v1/` to which a request costs
+    /// proofs to check and a write.
+    pub fn new(service: Service, costly: Vec<&'static str>) -> Arc<Self> {
+        Self::with(service.config().limits, Some(service), costly)
     }
 
     /// Of a server that has none.
     pub fn without_rooms(limits: Limits) -> Arc<Self> {
-        Self::with(limits, None)
+        Self::with(limits, None, Vec::new())
     }
 
-    fn with(limits: Limits, rooms: Option<Service>) -> Arc<Self> {
+    fn with(limits: Limits, rooms: Option<Service>, costly: Vec<&'static str>) -> Arc<Self> {
         Arc::new(Self {
             limits,
             rooms,
+            costly,
             origins: RandomState::new(),
             requests: Rates::new(),
-            deciding: Rates::new(),
+            working: Rates::new(),
             in_rooms: Rates::new(),
             in_rooms_by_client: Rates::new(),
             wrong_tokens: Rates::new(),
@@ -95,6 +98,13 @@ impl Guard {
             making: Semaphore::new(MAKING),
             large: Tally::new(LARGE_ANSWERS.0, LARGE_ANSWERS.1),
         })
+    }
+
+    /// Whether a request costs the server proofs to check and a write.
+    fn is_costly(&self, request: &Request) -> bool {
+        let path = request.uri().path().strip_prefix("/api/v1/");
+        let costs = |path: &str| self.costly.iter().any(|costly| path.starts_with(costly));
+        request.method() == Method::POST && path.is_some_and(costs)
     }
 
     /// Whose request it is.
@@ -110,8 +120,8 @@ impl Guard {
         if client != Client::Local && !self.requests.take(client, by_address, now) {
             return Err("too many requests from this address; wait a moment");
         }
-        if client != Client::Local && decides(request) && !self.deciding.take(client, DECIDING, now)
-        {
+        let costly = self.is_costly(request) && client != Client::Local;
+        if costly && !self.working.take(client, WORKING, now) {
             return Err("too many keys, records and words from this address; wait a moment");
         }
         let Some(room) = taken_part_in(request) else { return Ok(()) };
@@ -146,15 +156,6 @@ fn taken_part_in(request: &Request) -> Option<RoomId> {
     let (room, rest) = request.uri().path().strip_prefix("/api/v1/rooms/")?.split_once('/')?;
     let costs = request.method() == Method::POST || rest.ends_with("/issue");
     if costs { RoomId::from_hex(room) } else { None }
-}
-
-/// Whether the request is about decisions or another job, and costs the server proofs to check and
-/// a write.
-fn decides(request: &Request) -> bool {
-    let path = request.uri().path();
-    let Some(path) = path.strip_prefix("/api/v1/") else { return false };
-    let costly = ["shares", "accounts/", "layers", "decisions", "jobs/"];
-    request.method() == Method::POST && costly.iter().any(|costly| path.starts_with(costly))
 }
 
 /// The one parameter that is counted.

@@ -3,10 +3,10 @@
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, Response};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::{Modify, OpenApi, ToSchema};
 
 use crate::problem::{self, Problem};
-use crate::{decisions, handlers, hosting, jobs, operator};
+use crate::{handlers, hosting, jobs, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,22 +27,6 @@ use crate::{decisions, handlers, hosting, jobs, operator};
         hosting::actions,
         hosting::claim,
         hosting::code,
-        decisions::helper,
-        decisions::deposit,
-        decisions::stock,
-        decisions::add_to_stock,
-        decisions::layer,
-        decisions::gatherings::create,
-        decisions::gatherings::gathering,
-        decisions::gatherings::ask,
-        decisions::gatherings::requests,
-        decisions::gatherings::answer,
-        decisions::create,
-        decisions::decision,
-        decisions::records,
-        decisions::append,
-        decisions::receipt,
-        decisions::mail,
         jobs::subject,
         jobs::say,
         handlers::healthz,
@@ -54,13 +38,13 @@ use crate::{decisions, handlers, hosting, jobs, operator};
         operator::set_log,
         operator::delete_room,
     ),
-    modifiers(&Administrator, &Problems),
+    modifiers(&Administrator),
 )]
 struct Description;
 
 struct Administrator;
 
-impl utoipa::Modify for Administrator {
+impl Modify for Administrator {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
         for name in ["administrator", "creation"] {
@@ -79,7 +63,7 @@ const AT_INTAKE: [&str; 12] = [
 /// What the layers around the handlers answer with, and the state that the server is in.
 struct Problems;
 
-impl utoipa::Modify for Problems {
+impl Modify for Problems {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         for operation in openapi.paths.paths.values_mut().flat_map(operations) {
             add_common(operation);
@@ -140,7 +124,10 @@ fn state_type(response: &mut RefOr<Response>) {
 
 /// The OpenAPI document, as JSON.
 pub fn openapi() -> String {
-    Description::openapi().to_pretty_json().expect("the description is plain data")
+    let mut document = Description::openapi();
+    jobs::registry::descriptions().into_iter().for_each(|job| document.merge(job));
+    Problems.modify(&mut document);
+    document.to_pretty_json().expect("the description is plain data")
 }
 
 #[cfg(test)]

@@ -15,9 +15,10 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove}
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::guard::{Guard, limit};
+use crate::jobs::{self, registry};
 use crate::log::LogControl;
 use crate::problem::{BODY_BYTES, Problem};
-use crate::{decisions, handlers, hosting, jobs, openapi, operator, web};
+use crate::{handlers, hosting, openapi, operator, web};
 
 /// How long a request may take, from the end of its header: the longest wait that can be asked for,
 /// and some more.
@@ -40,9 +41,10 @@ pub struct Options {
 
 /// The whole HTTP interface of a server.
 pub fn router(service: Service, options: &Options) -> Router {
-    let guard = Guard::new(service.clone());
+    let guard = Guard::new(service.clone(), registry::costly().collect());
     let finish = web::Finish::new(&options.origins);
     api()
+        .merge(registry::routes())
         .route("/healthz", get(handlers::healthz))
         .route("/readyz", get(handlers::readyz))
         .route("/metrics", get(handlers::metrics))
@@ -90,23 +92,6 @@ fn api() -> Router<Service> {
         .route("/api/v1/codes/{code}", get(hosting::code))
         .route("/api/v1/rooms/{id}/actions", get(hosting::actions).post(hosting::act))
         .route("/api/v1/rooms/{id}/claims", post(hosting::claim))
-        .route("/api/v1/helper", get(decisions::helper))
-        .route("/api/v1/shares", post(decisions::deposit))
-        .route("/api/v1/accounts/{key}", get(decisions::stock))
-        .route("/api/v1/accounts/{key}/keys", post(decisions::add_to_stock))
-        .route("/api/v1/layers", post(decisions::layer))
-        .route("/api/v1/gatherings", post(decisions::gatherings::create))
-        .route("/api/v1/gatherings/{id}", get(decisions::gatherings::gathering))
-        .route(
-            "/api/v1/gatherings/{id}/requests",
-            get(decisions::gatherings::requests).post(decisions::gatherings::ask),
-        )
-        .route("/api/v1/gatherings/{id}/word", post(decisions::gatherings::answer))
-        .route("/api/v1/decisions", post(decisions::create))
-        .route("/api/v1/decisions/{id}", get(decisions::decision))
-        .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))
-        .route("/api/v1/decisions/{id}/receipts/{number}", get(decisions::receipt))
-        .route("/api/v1/decisions/{id}/mail", post(decisions::mail))
         .route("/api/v1/jobs/{job}/{subject}", get(jobs::subject).post(jobs::say))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))

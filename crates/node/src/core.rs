@@ -9,6 +9,7 @@ use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_broadcast::{Engine, EngineKind};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
+use ostrakon_job::Subject;
 use ostrakon_party::{ByParty, Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -16,8 +17,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::intake::Pending;
-use crate::jobs::Subject;
-use crate::memory::bench::Bench;
 use crate::memory::desk::Desk;
 use crate::memory::history::History;
 use crate::memory::introduction::{Introduction, Standing};
@@ -54,7 +53,6 @@ pub(crate) struct Core {
     pub presence: Mutex<Presence>,
     pub materials: Materials,
     pub desk: Desk,
-    pub decisions: Bench,
     /// Hands e-mail to the configured server.
     pub mailer: Option<Arc<Mailer>>,
     pub intake: mpsc::Sender<Pending>,

@@ -5,7 +5,7 @@
 //!
 //! * `config`, `provider`, `answers`: settings, engines and what they bear ([`EngineProvider`]).
 //!   Requests and answers are those of [`ostrakon_protocol`].
-//! * [`jobs`] is the interface of what is agreed on besides rooms and decisions.
+//! * `jobs` is what is agreed on besides rooms ([`ostrakon_job`]), whatever it is.
 //! * [`platform`] is the clock, the threads and the links; `disk` the store by way of it; `setup`
 //!   makes the servers' session at the first start.
 //! * `state` is what the servers agree on, and pure: what it is, what an announcement does to it,
@@ -14,8 +14,9 @@
 //!   in; `core` is what all parts below share.
 //! * `ledger` makes the servers' announcements agree, and keeps a server silent whose data are
 //!   older than what it has said.
+//! * `ports` is this server as the drivers of its jobs see it.
 //! * `boards` reads, mends and erases what is published; `rooms` answers hosts and participants;
-//!   `decisions` carries private decisions; `mixing` prepares batches and computes epochs.
+//!   `mixing` prepares batches and computes epochs.
 //! * `renewal` begins a new generation, `recovery` rebuilds everything after a restart.
 //! * `operator` is what operators see; `front` is a process that only serves participants.
 //! * `service` starts it all, and does what follows from changes of the state.
@@ -24,16 +25,16 @@ mod answers;
 mod boards;
 pub mod config;
 mod core;
-mod decisions;
 mod disk;
 mod front;
 mod intake;
-pub mod jobs;
+mod jobs;
 mod ledger;
 mod memory;
 mod mixing;
 pub mod operator;
 pub mod platform;
+mod ports;
 mod provider;
 mod recovery;
 pub mod renewal;

@@ -9,13 +9,13 @@ use ostrakon_broadcast::engine::{Form, Shape};
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{EngineKind, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::Digest;
+use ostrakon_job::Job;
 use ostrakon_party::{ByParty, PartyId, Roster, wire};
-use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
+use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error, JobWord};
 
 use crate::core::Core;
-use crate::decisions::course;
 use crate::disk::Disk;
-use crate::jobs::{Job, Jobs};
+use crate::jobs::{self, Jobs};
 use crate::memory::introduction::Progress;
 use crate::mixing::{runner, stock};
 use crate::provider::trusts::Trusts;
@@ -56,7 +56,12 @@ pub(crate) async fn world(
 ) -> Result<World, Error> {
     let first_batch = renewal::base(store.generation().await?.number);
     let empty = World::new(servers.clone(), trusts.clone());
-    let jobs = Jobs::new(jobs, servers);
+    let mut known = Vec::new();
+    for job in jobs {
+        let subjects = store.job_subjects(job.number()).await?;
+        known.push((job, subjects.into_iter().collect()));
+    }
+    let jobs = Jobs::new(known, servers);
     let mut world = World { version: 1, first_batch, jobs, ..empty };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
@@ -72,7 +77,6 @@ pub(crate) async fn world(
         room.head = head.unwrap_or(Digest([0; 32]));
         world.rooms.insert(RoomId(row.room), room);
     }
-    course::restore(store, &mut world, first_batch).await?;
     replay_words(store, &mut world).await?;
     for row in store
         .batches(BATCHES_KEPT as u32)
@@ -93,15 +97,30 @@ pub(crate) async fn world(
 
 /// Plays the words of jobs of this generation to their states. What they asked to be done was done,
 /// or is taken up ([`take_up`]). Those of a job that this release does not know are kept for one
-/// that does.
+/// that does, which judges them first, and files those that are valid.
 async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
+    let jobs = world.jobs.all();
     let mut last = 0;
     loop {
         let rows = store.job_words(last, READ_WORDS).await?;
         let complete = rows.len() < READ_WORDS as usize;
         for row in rows {
             last = row.id;
-            drop(world.take_word(&row.said, row.announcement));
+            let mut said = row.said;
+            if said.unjudged.is_some() {
+                let valid = world.judge_late(row.announcement, &said);
+                let is_known = valid.as_ref().is_none_or(|valid| valid.unjudged.is_none());
+                if is_known {
+                    store.file_word(row.id, valid.as_ref()).await?;
+                }
+                let Some(valid) = valid else { continue };
+                said = valid;
+            }
+            let JobWord { job, subject, author, word, .. } = &said;
+            if jobs::is_never_valid(&jobs, *author, (*job, subject, word)) {
+                return Err(Error::Corrupt("job_words.word"));
+            }
+            drop(world.take_word(&said, row.announcement));
         }
         if complete {
             return Ok(());
@@ -228,7 +247,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     }
     let undone = core.world().jobs.undone(core.me());
     core.dispatch(undone.into_iter().map(|(job, deed)| Effect::Job(job, deed)).collect());
-    course::take_up(core).await
+    Ok(())
 }
 
 /// What is to be said of a batch at a start: its preparation may have been cut short, and the

@@ -265,11 +265,21 @@ pub(super) const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "what is bound to one use can be bound to another",
+        package: "ostrakon-store",
+        test: "on_sqlite::an_item_is_used_for_one_thing",
+        edits: &[Edit {
+            file: "crates/store/src/jobs/items.rs",
+            from: "bound.is_none_or(|bound| bound == *used)",
+            to: "bound.is_none_or(|bound| bound == *used) || true",
+        }],
+    },
+    Tested {
         name: "words of jobs are played by author, not as they were delivered",
         package: "ostrakon-store",
         test: "on_sqlite::words_of_jobs",
         edits: &[Edit {
-            file: "crates/store/src/ledger/jobs.rs",
+            file: "crates/store/src/jobs/words.rs",
             from: "WHERE id > $1 ORDER BY id LIMIT $2",
             to: "WHERE id > $1 ORDER BY author, announcement LIMIT $2",
         }],

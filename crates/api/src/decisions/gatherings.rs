@@ -7,6 +7,7 @@ use ostrakon_node::Service;
 use ostrakon_protocol::decisions::{GatheringInfo, GatheringMade, RequestsInfo, parse_gathering};
 use serde::Deserialize;
 
+use super::server;
 use crate::extract::{Binary, MayCreate, Path, Query};
 use crate::handlers::Answer;
 use crate::problem::Problem;
@@ -38,7 +39,7 @@ pub(crate) async fn create(
     MayCreate(creator): MayCreate,
     Binary(body): Binary,
 ) -> Result<(StatusCode, axum::Json<GatheringMade>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.gather(creator, &body).await?)))
+    Ok((StatusCode::CREATED, axum::Json(server(&service)?.gather(creator, &body).await?)))
 }
 
 /// What a join link is for, and what its creator has said of the requests.
@@ -52,7 +53,8 @@ pub(crate) async fn gathering(
     State(service): State<Service>,
     Path(id): Path<String>,
 ) -> Answer<GatheringInfo> {
-    Ok(axum::Json(service.gathering(parse_gathering(&id)?).await?))
+    let id = parse_gathering(&id)?;
+    Ok(axum::Json(server(&service)?.gathering(id).await?))
 }
 
 /// Takes a request to take part; it is on disk when this answers. To be sent to each server.
@@ -71,7 +73,8 @@ pub(crate) async fn ask(
     Path(id): Path<String>,
     Binary(body): Binary,
 ) -> Result<StatusCode, Problem> {
-    service.ask_to_join(parse_gathering(&id)?, &body).await?;
+    let id = parse_gathering(&id)?;
+    server(&service)?.ask_to_join(id, &body).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -88,8 +91,8 @@ pub(crate) async fn requests(
     Path(id): Path<String>,
     Query(query): Query<CreatorQuery>,
 ) -> Answer<RequestsInfo> {
-    let signed = (query.time, query.signature);
-    Ok(axum::Json(service.requests_to_join(parse_gathering(&id)?, signed).await?))
+    let (id, signed) = (parse_gathering(&id)?, (query.time, query.signature));
+    Ok(axum::Json(server(&service)?.requests_to_join(id, signed).await?))
 }
 
 /// Takes what the creator says of the requests. To be sent to each server.
@@ -107,6 +110,7 @@ pub(crate) async fn answer(
     Path(id): Path<String>,
     Binary(body): Binary,
 ) -> Result<StatusCode, Problem> {
-    service.answer_requests(parse_gathering(&id)?, &body).await?;
+    let id = parse_gathering(&id)?;
+    server(&service)?.answer_requests(id, &body).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,13 +1,17 @@
 //! Private decisions. Bodies that are signed travel in their binary form.
 
-pub(crate) mod gatherings;
+mod gatherings;
 
-use axum::Extension;
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
 use ostrakon_crypto::{Signature, VerifyingKey};
-use ostrakon_node::Service;
+use ostrakon_decisions::DecisionServer;
+use ostrakon_node::{LONGEST_WAIT, Service};
 use ostrakon_protocol::decisions::{
     Acknowledged, DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken,
     RecordsPage, StockLevel, parse_decision,
@@ -18,6 +22,55 @@ use crate::extract::{Binary, Json, MayCreate, Path, Query};
 use crate::guard::{Origin, Turn};
 use crate::handlers::{Answer, seconds};
 use crate::problem::Problem;
+
+/// What is asked of the servers' part in decisions, in the description of the interface.
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(
+    helper,
+    deposit,
+    stock,
+    add_to_stock,
+    layer,
+    gatherings::create,
+    gatherings::gathering,
+    gatherings::ask,
+    gatherings::requests,
+    gatherings::answer,
+    create,
+    decision,
+    records,
+    append,
+    receipt,
+    mail,
+))]
+pub(crate) struct Description;
+
+/// Paths below `/api/v1/` to which a request costs the server proofs to check and a write.
+pub(crate) const COSTLY: [&str; 4] = ["shares", "accounts/", "layers", "decisions"];
+
+/// All paths.
+pub(crate) fn routes() -> Router<Service> {
+    Router::new()
+        .route("/api/v1/helper", get(helper))
+        .route("/api/v1/shares", post(deposit))
+        .route("/api/v1/accounts/{key}", get(stock))
+        .route("/api/v1/accounts/{key}/keys", post(add_to_stock))
+        .route("/api/v1/layers", post(layer))
+        .route("/api/v1/gatherings", post(gatherings::create))
+        .route("/api/v1/gatherings/{id}", get(gatherings::gathering))
+        .route("/api/v1/gatherings/{id}/requests", get(gatherings::requests).post(gatherings::ask))
+        .route("/api/v1/gatherings/{id}/word", post(gatherings::answer))
+        .route("/api/v1/decisions", post(create))
+        .route("/api/v1/decisions/{id}", get(decision))
+        .route("/api/v1/decisions/{id}/records", get(records).post(append))
+        .route("/api/v1/decisions/{id}/receipts/{number}", get(receipt))
+        .route("/api/v1/decisions/{id}/mail", post(mail))
+}
+
+/// This server's part in decisions.
+fn server(service: &Service) -> Result<Arc<DecisionServer>, Problem> {
+    Ok(service.driver()?)
+}
 
 /// Parameters of a request for a decision's records.
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -57,7 +110,7 @@ fn account(text: &str) -> Result<VerifyingKey, Problem> {
 pub(crate) async fn helper(
     State(service): State<Service>,
 ) -> Answer<ostrakon_protocol::decisions::HelperKey> {
-    Ok(axum::Json(service.helper_key()?))
+    Ok(axum::Json(server(&service)?.helper_key()?))
 }
 
 /// Takes a sealed share of a one-time key; it is on disk when this answers. To be sent to each
@@ -75,7 +128,7 @@ pub(crate) async fn deposit(
     Extension(origin): Extension<Origin>,
     Binary(body): Binary,
 ) -> Result<(StatusCode, axum::Json<DepositReceipt>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.deposit(origin.0, &body).await?)))
+    Ok((StatusCode::CREATED, axum::Json(server(&service)?.deposit(origin.0, &body).await?)))
 }
 
 /// Adds certified one-time keys to an account's stock. At the first server only.
@@ -92,7 +145,8 @@ pub(crate) async fn add_to_stock(
     Path(key): Path<String>,
     Binary(body): Binary,
 ) -> Answer<StockLevel> {
-    Ok(axum::Json(service.add_to_stock(account(&key)?, &body).await?))
+    let owner = account(&key)?;
+    Ok(axum::Json(server(&service)?.add_to_stock(owner, &body).await?))
 }
 
 /// How many one-time keys an account has in stock, for its owner. At the first server only.
@@ -111,8 +165,8 @@ pub(crate) async fn stock(
     Path(key): Path<String>,
     Query(query): Query<StockQuery>,
 ) -> Answer<StockLevel> {
-    let signed = (query.time, query.signature);
-    Ok(axum::Json(service.stock_level(account(&key)?, signed).await?))
+    let (owner, signed) = (account(&key)?, (query.time, query.signature));
+    Ok(axum::Json(server(&service)?.stock_level(owner, signed).await?))
 }
 
 /// This operator's layer key for a draft. The same draft has the same key.
@@ -128,7 +182,7 @@ pub(crate) async fn layer(
     Extension(origin): Extension<Origin>,
     Binary(body): Binary,
 ) -> Answer<LayerInfo> {
-    Ok(axum::Json(service.layer(origin.0, &body).await?))
+    Ok(axum::Json(server(&service)?.layer(origin.0, &body).await?))
 }
 
 /// Begins a decision with its first record. At the first server only. Who may create rooms there
@@ -148,7 +202,7 @@ pub(crate) async fn create(
     MayCreate(creator): MayCreate,
     Binary(body): Binary,
 ) -> Result<(StatusCode, axum::Json<DecisionMade>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.create_decision(creator, &body).await?)))
+    Ok((StatusCode::CREATED, axum::Json(server(&service)?.create_decision(creator, &body).await?)))
 }
 
 /// How a decision stands at this server.
@@ -159,7 +213,8 @@ pub(crate) async fn decision(
     State(service): State<Service>,
     Path(id): Path<String>,
 ) -> Answer<DecisionInfo> {
-    Ok(axum::Json(service.decision(parse_decision(&id)?)?))
+    let id = parse_decision(&id)?;
+    Ok(axum::Json(server(&service)?.decision(id)?))
 }
 
 /// A decision's records from number `from` on and what the servers have opened, as soon as there is
@@ -174,9 +229,11 @@ pub(crate) async fn records(
     Query(query): Query<RecordsQuery>,
 ) -> Result<Response, Problem> {
     let id = parse_decision(&id)?;
-    service.records_reach(id, (query.from, query.opened), seconds(query.wait)).await?;
+    let server = server(&service)?;
+    let wait = seconds(query.wait).min(LONGEST_WAIT);
+    server.records_reach(id, (query.from, query.opened), wait).await?;
     // Who only waits does not keep others from having their answers made.
-    let page = async { Ok(axum::Json(service.records(id, query.from).await?).into_response()) };
+    let page = async { Ok(axum::Json(server.records(id, query.from).await?).into_response()) };
     turn.make(page).await
 }
 
@@ -195,7 +252,8 @@ pub(crate) async fn receipt(
     State(service): State<Service>,
     Path((id, number)): Path<(String, u32)>,
 ) -> Answer<Acknowledged> {
-    let word = service.acknowledge(parse_decision(&id)?, number).await?;
+    let id = parse_decision(&id)?;
+    let word = server(&service)?.acknowledge(id, number).await?;
     Ok(axum::Json(Acknowledged { party: word.party.0, signature: word.signature }))
 }
 
@@ -218,7 +276,8 @@ pub(crate) async fn append(
     Path(id): Path<String>,
     Binary(body): Binary,
 ) -> Result<(StatusCode, axum::Json<RecordTaken>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.append_record(parse_decision(&id)?, &body).await?)))
+    let id = parse_decision(&id)?;
+    Ok((StatusCode::CREATED, axum::Json(server(&service)?.append_record(id, &body).await?)))
 }
 
 /// Sends somebody who is asked the link by e-mail, at the signed request of who created the
@@ -239,6 +298,7 @@ pub(crate) async fn mail(
     Path(id): Path<String>,
     Json(request): Json<MailRequest>,
 ) -> Result<StatusCode, Problem> {
-    service.mail(parse_decision(&id)?, request).await?;
+    let id = parse_decision(&id)?;
+    server(&service)?.mail(id, request).await?;
     Ok(StatusCode::ACCEPTED)
 }

@@ -11,10 +11,10 @@ use ostrakon_broadcast::EpochId;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
-    DecisionRow, Drawn, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation,
-    HeldRecord, Intake, JobWordRow, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey,
-    RoomRow, Seen, Store, SubmissionRow, Taken, View,
+    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow,
+    EpochRow, Error, FaultRow, Generation, Intake, ItemCondition, ItemName, ItemWrite, JobItem,
+    JobWord, JobWordRow, NewAudit, NewEntry, Offer, Renewed, RoomKey, RoomRow, Seen, Store,
+    SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -114,11 +114,6 @@ reads! {
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
     conclusion_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
     conclusions_before(room: &RoomKey, time: u64) -> Vec<(u64, Vec<u8>)>;
-    decision_openings(id: &DecisionKey) -> Vec<(PartyId, Vec<u8>)>;
-    decision_records(id: &DecisionKey, from: u32, count: u32) -> Vec<Vec<u8>>;
-    decision_due(id: &DecisionKey) -> Vec<DueRow>;
-    decision_held(id: &DecisionKey) -> Vec<HeldRecord>;
-    decisions() -> Vec<DecisionRow>;
     delivered(author: PartyId) -> u64;
     damaged(room: &RoomKey, from: u64) -> Option<u64>;
     entries(room: &RoomKey, from: u64, count: u32) -> Vec<EntryRow>;
@@ -126,16 +121,14 @@ reads! {
     entry_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
     epochs(count: u32) -> Vec<EpochRow>;
     faults() -> Vec<FaultRow>;
-    gathering(id: &GatheringKey) -> Option<(Vec<u8>, Option<Vec<u8>>)>;
-    gathering_requests(id: &GatheringKey) -> Vec<Vec<u8>>;
     generation() -> Generation;
-    held_share(name: &OneTimeName) -> Option<Vec<u8>>;
-    held_shares() -> u64;
-    held_shares_of(owner: &[u8; 32]) -> u64;
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
-    is_erased(id: &DecisionKey) -> bool;
+    filed_words(of: (u8, &[u8; 16]), kind: u8, page: (u64, u32)) -> Vec<(PartyId, Vec<u8>)>;
+    count_job_items(job: u8, drawer: u8, family: Option<&[u8]>) -> u64;
+    job_item(job: u8, name: &ItemName) -> Option<JobItem>;
+    job_items(job: u8, drawer: u8, family: &[u8]) -> Vec<JobItem>;
+    job_subjects(job: u8) -> Vec<[u8; 16]>;
     job_words(after: u64, count: u32) -> Vec<JobWordRow>;
-    layer(id: &DecisionKey) -> Option<Drawn>;
     mark(name: &str) -> Option<Vec<u8>>;
     marks() -> Vec<(String, Vec<u8>)>;
     marks_of(room: &RoomKey, epoch: u64) -> Vec<(String, Vec<u8>)>;
@@ -143,7 +136,6 @@ reads! {
     rooms() -> Vec<RoomRow>;
     seen_since(since: u64) -> Vec<Seen>;
     stock_bytes() -> u64;
-    stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
     submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
     unpublished() -> Vec<(RoomKey, Vec<u8>)>;
@@ -154,10 +146,8 @@ touches! {
     clear_offers(room: &RoomKey, below: u64) -> ();
     forget_damaged() -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
-    forget_gatherings(before: u64) -> ();
-    forget_layers(before: u64) -> ();
+    forget_job_items(job: u8, drawer: u8, before: u64) -> u64;
     forget_presence(before: u64) -> ();
-    forget_shares(before: u64) -> u64;
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     scrub() -> bool;
     show(name: &str, value: &[u8], now: u64) -> bool;
@@ -165,29 +155,20 @@ touches! {
 }
 
 writes! {
-    add_stock_keys(owner: &[u8; 32], keys: &[([u8; 16], Vec<u8>)], most: usize) -> u64;
     add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
     announce(author: PartyId, number: u64, body: &[u8], change: Option<&Change>) -> ();
-    bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName])
-        -> Option<Vec<OneTimeName>>;
+    change_job_items(job: u8, conditions: &[ItemCondition], writes: &[ItemWrite]) -> bool;
     close_generation() -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
-    count_mail(id: &DecisionKey, person: u16, most: (u32, u32)) -> bool;
     delete_batch(number: u64) -> ();
     delete_room(room: &RoomKey) -> ();
     deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
     discard_batch(number: u64) -> ();
-    erase_layer(id: &DecisionKey) -> ();
-    erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
+    file_word(id: u64, valid: Option<&JobWord>) -> ();
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
-    keep_gathering(id: &GatheringKey, body: &[u8], until: u64, most: u32) -> bool;
-    keep_request(id: &GatheringKey, account: &[u8; 32], body: &[u8], most: u32) -> bool;
-    keep_word(id: &GatheringKey, word: (u32, &[u8]), refused: &[[u8; 32]]) -> bool;
     mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
-    keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Drawn>;
-    keep_share(name: &OneTimeName, expires: u64, body: &[u8]) -> Vec<u8>;
     note_damaged(room: &RoomKey, position: u64) -> ();
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;

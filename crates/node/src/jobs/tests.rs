@@ -2,6 +2,7 @@
 
 use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
+use ostrakon_protocol::ServiceError;
 
 use super::*;
 
@@ -24,7 +25,7 @@ impl Job for Counting {
         "counting"
     }
 
-    fn empty(&self, _: &Servers) -> Box<dyn State> {
+    fn empty(&self, _: &Servers, _: BTreeSet<Subject>) -> Box<dyn State> {
         Box::new(Count::default())
     }
 
@@ -59,7 +60,7 @@ impl State for Count {
 
 fn jobs() -> Jobs {
     let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
-    Jobs::new(vec![Arc::new(Counting)], &servers)
+    Jobs::new(vec![(Arc::new(Counting), BTreeSet::new())], &servers)
 }
 
 #[test]

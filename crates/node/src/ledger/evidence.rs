@@ -12,15 +12,16 @@ use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{engine, engines};
 use ostrakon_crypto::Digest;
+use ostrakon_job::Job;
 use ostrakon_party::{
     Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, wire,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{self, Job};
+use crate::jobs;
 use crate::ledger::steps::{self, ControlStep};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
-use crate::state::{SCHEDULER, decisions, room_class};
+use crate::state::{SCHEDULER, room_class};
 use ostrakon_protocol::encoding::base64;
 
 /// The name of the files' format.
@@ -225,19 +226,13 @@ fn is_never_valid(
             Body::Hosted { action, .. } => {
                 author != SCHEDULER || action.action.deed.validate().is_err()
             }
-            Body::Decided { decision, record } => {
-                author != SCHEDULER || !decisions::is_record_of(decision, record)
-            }
-            Body::DecisionHeld { decision, record } => !decisions::is_record_of(decision, record),
-            Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
             Body::Job { job, subject, word } => {
                 jobs::is_never_valid(jobs, author, (*job, subject, word))
             }
             Body::RoomClosed(_)
             | Body::BatchReady { .. }
             | Body::BatchDropped { .. }
-            | Body::EpochDue { .. }
-            | Body::DecisionDue { .. } => false,
+            | Body::EpochDue { .. } => false,
         }
 }
 

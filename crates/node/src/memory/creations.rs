@@ -1,7 +1,7 @@
 //! As whom rooms are created, and the quotas for those who are not the administrator: what a room
 //! may be, and how many are created within an hour.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RoomDescriptor, SECONDS};
 
@@ -11,15 +11,7 @@ use ostrakon_protocol::{RoomLimits, ServiceError};
 /// Within this time rooms are counted, in milliseconds.
 const HOUR_MS: u64 = 3600 * 1000;
 
-/// As whom a room is created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Creator {
-    /// The administrator: no quota holds.
-    Administrator,
-    /// Somebody whom the policy admits; with a number that stands for the address, if limits by
-    /// address hold.
-    Guest(Option<u64>),
-}
+pub use ostrakon_job::Creator;
 
 impl RoomPolicy {
     /// The quotas, as people are told before they create a room.
@@ -101,28 +93,6 @@ impl Creations {
     }
 }
 
-/// How often each address has done something within the hour.
-#[derive(Default)]
-pub(crate) struct Hourly {
-    hour: u64,
-    counts: BTreeMap<u64, u32>,
-}
-
-impl Hourly {
-    /// Counts once more, unless the address has done it `most` times in this hour. `origin` is
-    /// `None` where limits by address do not hold; `now` in milliseconds since 1970.
-    pub fn note(&mut self, origin: Option<u64>, now: u64, most: u32) -> bool {
-        let Some(origin) = origin else { return true };
-        if self.hour != now / HOUR_MS {
-            *self = Self { hour: now / HOUR_MS, counts: BTreeMap::new() };
-        }
-        let count = self.counts.entry(origin).or_default();
-        let may = *count < most;
-        *count += u32::from(may);
-        may
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,15 +138,5 @@ mod tests {
         let mut local = Creations::default();
         (0..3)
             .for_each(|at| local.note(&policy, None, at).expect("no address, no limit by address"));
-    }
-
-    #[test]
-    fn each_address_has_its_own_count_by_the_hour() {
-        let mut hourly = Hourly::default();
-        let mut note = |origin, now| hourly.note(origin, now, 2);
-        assert_eq!([note(Some(1), 0), note(Some(1), 1), note(Some(1), 2)], [true, true, false]);
-        assert!(note(Some(2), 3), "another address");
-        assert!((4..9).all(|now| note(None, now)), "no address, no limit by address");
-        assert!(note(Some(1), HOUR_MS), "another hour");
     }
 }

@@ -1,7 +1,6 @@
 //! What a running server keeps in memory beside the state that the servers agree on, part by part.
 //! All of it is rebuilt, or may be forgotten, at a restart.
 
-pub(crate) mod bench;
 pub mod creations;
 pub(crate) mod desk;
 pub mod history;

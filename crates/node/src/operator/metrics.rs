@@ -12,6 +12,7 @@ use ostrakon_net::Reach;
 use crate::core::Core;
 use crate::memory::history::{BUCKETS, Histogram};
 use crate::operator::{self, Process};
+use crate::ports::Drivers;
 use crate::state::BatchInfo;
 
 /// What bytes are counted in.
@@ -73,9 +74,11 @@ pub(crate) fn render(process: &Process<'_>) -> String {
     peers(process, &mut text);
     if let Some(core) = process.core {
         rooms(core, &mut text);
-        decisions(core, &mut text);
         epochs(core, &mut text);
         queues(core, &mut text);
+    }
+    for gauge in process.drivers.map(Drivers::gauges).unwrap_or_default() {
+        text.gauge(gauge.name, gauge.help, gauge.value);
     }
     text.0
 }
@@ -95,17 +98,6 @@ fn rooms(core: &Core, text: &mut Text) {
     text.family("stock_batches", "gauge", "Batches by state.");
     text.sample("stock_batches", "{state=\"ready\"}", usable);
     text.sample("stock_batches", "{state=\"preparing\"}", preparing);
-}
-
-/// How many are under way is not told: that changes with the last person who answers.
-fn decisions(core: &Core, text: &mut Text) {
-    text.gauge("decisions", "Decisions that are kept.", core.world().decisions.kept.len());
-    let refused = core.decisions.refusals.lock().expect("no panic while held").len();
-    text.gauge(
-        "decisions_refused",
-        "Closed decisions whose history does not hold, so that they are not opened.",
-        refused,
-    );
 }
 
 fn epochs(core: &Core, text: &mut Text) {

@@ -22,6 +22,7 @@ use crate::intake;
 use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample, Suspects};
 use crate::memory::introduction::About;
 use crate::platform::{Links, Platform};
+use crate::ports::Drivers;
 use crate::state::World;
 use ostrakon_protocol::RoomState;
 
@@ -221,6 +222,7 @@ pub(crate) struct Process<'a> {
     pub mesh: &'a dyn Links,
     pub platform: &'a dyn Platform,
     pub core: Option<&'a Arc<Core>>,
+    pub drivers: Option<&'a Drivers>,
     pub since: u64,
     pub ready: bool,
     pub certificate_expires: Option<u64>,
@@ -237,7 +239,7 @@ pub(crate) fn disk_space(directory: &Path) -> Option<(u64, u64)> {
 
 /// Everything at a glance.
 pub(crate) async fn overview(process: Process<'_>) -> Overview {
-    let Process { config, mesh, platform, core, since, ready, certificate_expires } = process;
+    let Process { config, mesh, platform, core, since, ready, certificate_expires, .. } = process;
     let now = platform.now_ms();
     let disk = disk(config, core).await;
     let stock = core.map(|core| stock(&core.world())).unwrap_or_default();

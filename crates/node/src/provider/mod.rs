@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::{Engine, EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_job::Job;
 use ostrakon_party::{Party, SessionId};
 
 mod three;
@@ -14,7 +15,6 @@ pub(crate) mod trusts;
 
 pub use three::ThreeServers;
 
-use crate::jobs::Job;
 use trusts::Trusts;
 
 /// What the set-up of a deployment yields on one server.
@@ -53,7 +53,7 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// A description if `secret` is not what a set-up yielded.
     fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String>;
 
-    /// The jobs that the deployment does besides rooms and decisions: one line for each.
+    /// The jobs that the deployment does besides rooms: one line for each.
     fn jobs(&self) -> Vec<Arc<dyn Job>> {
         Vec::new()
     }

@@ -1,11 +1,15 @@
 //! The engines of a deployment with three servers.
 
+use std::sync::Arc;
+
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::engines::{self, check_submission, may_have_opened};
 use ostrakon_broadcast::{EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_decisions::PrivateDecisions;
+use ostrakon_job::Job;
 use ostrakon_party::{Party, SessionId, Unbearable};
 use ostrakon_replicated::setup::{self, SharedKeys};
 
@@ -44,6 +48,10 @@ impl EngineProvider for ThreeServers {
         }
         let engine = |kind| Ok((kind, engines::server(kind, party.clone(), secret)?));
         EngineKind::ALL.into_iter().map(engine).collect()
+    }
+
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        vec![Arc::new(PrivateDecisions)]
     }
 
     fn may_have_opened(

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::core::Core;
-use crate::decisions::{course, holding};
 use crate::mixing::{loading, runner, stock};
+use crate::ports::Drivers;
 use crate::rooms::hosting;
-use crate::service::jobs;
 use crate::state::Effect;
 
 /// Does what follows from changes, in their order, until the server stops. Numbers of batches to
 /// prepare go to `to_prepare`.
 pub(crate) async fn run(
     core: Arc<Core>,
+    drivers: Drivers,
     mut effects: mpsc::UnboundedReceiver<Effect>,
     to_prepare: mpsc::UnboundedSender<u64>,
 ) {
@@ -32,15 +32,7 @@ pub(crate) async fn run(
             }
             Effect::Load(epoch) => core.spawn(loading::load(own, epoch)),
             Effect::Compute(epoch) => core.spawn(runner::compute(own, epoch)),
-            Effect::TakeHeld(decision) => core.spawn(holding::take_what_is_held(own, decision)),
-            Effect::Lacking(decision, party) => {
-                core.spawn(async move { course::note_lacking(&own, decision, party).await });
-            }
-            Effect::Erase(decision) => {
-                core.spawn(async move { course::erase(&own, decision).await });
-            }
-            Effect::Open(decision) => core.spawn(course::open(own, decision)),
-            Effect::Job(job, deed) => jobs::follow(&core, job, deed),
+            Effect::Job(job, deed) => core.spawn(drivers.follow(job, deed)),
             Effect::Hosted(room, number) => core.spawn(hosting::follow_up(own, room, number)),
         }
     }

@@ -1,15 +1,11 @@
-//! The requests about jobs, and the deeds that words of a job ask of this server.
+//! The requests about jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use ostrakon_party::PartyId;
+use ostrakon_job::{Driver, Subject};
 
 use super::{LONGEST_WAIT, Service};
-use crate::core::Core;
-use crate::jobs::{Deed, Port, Subject};
 use crate::state::announcement::Body;
 use ostrakon_protocol::{Accepted, JobView, ServiceError};
 
@@ -18,6 +14,15 @@ fn no_job() -> ServiceError {
 }
 
 impl Service {
+    /// The driver of this type, for whoever serves the paths of its job.
+    ///
+    /// # Errors
+    /// `NotFound` if this server does no such job; `Elsewhere` from an intake process, as for
+    /// everything about jobs; `Unavailable`.
+    pub fn driver<D: Driver>(&self) -> Result<Arc<D>, ServiceError> {
+        self.0.drivers()?.get().ok_or_else(no_job)
+    }
+
     /// What this server shows of a job's subject, as soon as its version is above `after`, and
     /// after `wait` (at most [`LONGEST_WAIT`]) anyway. Nobody waits for a subject of which there is
     /// nothing to show.
@@ -67,31 +72,4 @@ impl Service {
         core.announce_and_wait(Body::Job { job, subject, word }).await?;
         Ok(Accepted { accepted: true })
     }
-}
-
-/// This server as one job's deeds see it.
-struct OfJob {
-    core: Arc<Core>,
-    job: u8,
-}
-
-impl Port for OfJob {
-    fn me(&self) -> PartyId {
-        self.core.me()
-    }
-
-    fn say(&self, subject: Subject, word: Vec<u8>) -> BoxFuture<'_, Result<(), ServiceError>> {
-        async move {
-            self.core.announce(Body::Job { job: self.job, subject, word }).await?;
-            Ok(())
-        }
-        .boxed()
-    }
-}
-
-/// Does what a word asks of this server.
-pub(super) fn follow(core: &Arc<Core>, job: u8, deed: Deed) {
-    let port = Arc::new(OfJob { core: Arc::clone(core), job });
-    let work = core.world().jobs.follow(job, port, deed);
-    core.spawn(work);
 }

@@ -3,7 +3,6 @@
 //! Nothing here trusts the caller: signatures, times, lengths and counts are checked before
 //! anything is stored.
 
-mod decisions;
 mod effects;
 mod jobs;
 mod process;

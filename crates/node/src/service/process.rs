@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::front::{self, Front};
 use crate::operator::metrics;
 use crate::platform::{Platform, StartError};
+use crate::ports::Drivers;
 use crate::provider::EngineProvider;
 use crate::service::server::{self, Server};
 use ostrakon_protocol::{Readiness, ServiceError};
@@ -45,6 +46,14 @@ impl Process {
     pub fn server(&self) -> Result<&Server, ServiceError> {
         match self {
             Self::Server(server) => Ok(server),
+            Self::Front(front) => Err(front.elsewhere()),
+        }
+    }
+
+    /// What works for the running server's jobs.
+    pub fn drivers(&self) -> Result<&Drivers, ServiceError> {
+        match self {
+            Self::Server(server) => server.drivers(),
             Self::Front(front) => Err(front.elsewhere()),
         }
     }

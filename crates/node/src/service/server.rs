@@ -18,7 +18,6 @@ use tokio::sync::{mpsc, watch};
 use crate::boards::{erasure, mending};
 use crate::config::{Config, ConfigError, Role};
 use crate::core::{Core, Counters};
-use crate::decisions::course;
 use crate::disk::Disk;
 use crate::disk::audit::{self, AuditInfo};
 use crate::front::sharing;
@@ -32,6 +31,7 @@ use crate::mixing::{conductor, stock};
 use crate::operator::{self, metrics};
 use crate::platform::mailer::Mailer;
 use crate::platform::{Links, Platform, StartError};
+use crate::ports::Drivers;
 use crate::provider::EngineProvider;
 use crate::provider::trusts::Trusts;
 use crate::rooms::requests;
@@ -67,6 +67,7 @@ pub(crate) struct Server {
     mesh: Arc<dyn Links>,
     store: Disk,
     core: OnceLock<Arc<Core>>,
+    drivers: OnceLock<Drivers>,
     progress: Mutex<Progress>,
     stop: watch::Sender<bool>,
     /// Seconds since 1970.
@@ -125,6 +126,7 @@ pub(crate) async fn start(
         mesh,
         store,
         core: OnceLock::new(),
+        drivers: OnceLock::new(),
         progress: Mutex::new(Progress::Waiting),
         stop: watch::Sender::new(false),
         since: platform.now_ms() / 1000,
@@ -184,7 +186,6 @@ impl Server {
             presence: Mutex::default(),
             materials: Default::default(),
             desk: Default::default(),
-            decisions: Default::default(),
             mailer: self.mailer.clone(),
             identity: signing,
             intake,
@@ -201,7 +202,8 @@ impl Server {
             state: Mutex::new(world),
             party,
         });
-        core.spawn(effects::run(Arc::clone(&core), following, to_prepare));
+        let drivers = Drivers::new(&core);
+        core.spawn(effects::run(Arc::clone(&core), drivers.clone(), following, to_prepare));
         let (store, platform) = (self.store.clone(), Arc::clone(&self.platform));
         core.spawn(setup::help(early, store, platform, provider, result.session, repeat));
         let noting = Arc::clone(&core);
@@ -215,8 +217,7 @@ impl Server {
             core.spawn(sharing::run(Arc::clone(&core)));
         }
         core.spawn(mending::run(Arc::clone(&core)));
-        // This is the only place where it is set.
-        drop(self.core.set(Arc::clone(&core)));
+        self.show(&core, &drivers);
         self.find_standing(&core, repeat).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await?;
@@ -225,9 +226,15 @@ impl Server {
         }
         core.spawn(conductor::run(Arc::clone(&core)));
         core.spawn(mending::serve(Arc::clone(&core)));
-        core.spawn(course::run(Arc::clone(&core)));
+        drivers.run(&core);
         tracing::info!(party = %id, "the server is at work");
         Ok(())
+    }
+
+    /// Lets requests be answered by the running server. This is the only place where it is set.
+    fn show(&self, core: &Arc<Core>, drivers: &Drivers) {
+        drop(self.drivers.set(drivers.clone()));
+        drop(self.core.set(Arc::clone(core)));
     }
 
     /// Finds out whether this server may speak, with data from before if `repeat`. An error says
@@ -248,6 +255,11 @@ impl Server {
 
     fn channel(&self) -> Arc<dyn Channel> {
         Arc::clone(&self.mesh) as Arc<dyn Channel>
+    }
+
+    /// What works for its jobs, once it is running.
+    pub fn drivers(&self) -> Result<&Drivers, ServiceError> {
+        self.drivers.get().ok_or_else(|| ServiceError::Unavailable(self.waits_for()))
     }
 
     /// The running server.
@@ -299,6 +311,7 @@ impl Server {
             mesh: &*self.mesh,
             platform: &*self.platform,
             core: self.core.get(),
+            drivers: self.drivers.get(),
             since: self.since,
             ready: self.readiness().ready,
             certificate_expires: self.certificate_expires(),

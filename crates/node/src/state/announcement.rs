@@ -10,11 +10,9 @@ use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_decide::{Date, DecisionId};
+use ostrakon_job::Subject;
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
-
-use crate::jobs::Subject;
 
 /// Bytes of the longest announcement.
 pub const LONGEST: u64 = 64 << 10;
@@ -22,7 +20,7 @@ pub const LONGEST: u64 = 64 << 10;
 /// can say more; what was said before keeps its form. A server says nothing that one of the others
 /// does not understand yet ([`Body::language`]), so operators upgrade one after another. Where a
 /// form changes, `ostrakon_net`'s version grows instead.
-pub const LANGUAGE: u32 = 4;
+pub const LANGUAGE: u32 = 3;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
 
@@ -102,21 +100,6 @@ pub enum Body {
         /// The next of the room's host log.
         action: SignedAction,
     },
-    /// The next record of a decision's chain. From the scheduler only, which puts all records into
-    /// one order.
-    Decided {
-        /// The decision.
-        decision: DecisionId,
-        /// The signed record, encoded.
-        record: Vec<u8>,
-    },
-    /// The author opens a decision that is closed.
-    DecisionOpened {
-        /// The decision.
-        decision: DecisionId,
-        /// The opening, encoded.
-        opening: Vec<u8>,
-    },
     /// By the author's clock an epoch has had its time, or all its slots were used. The author
     /// gives out no more slots of it.
     EpochDue {
@@ -125,27 +108,13 @@ pub enum Body {
         /// The epoch.
         number: u64,
     },
-    /// By the author's clock a date of a decision has passed. The author holds nothing more for it.
-    DecisionDue {
-        /// The decision.
-        decision: DecisionId,
-        /// Which date.
-        date: Date,
-    },
-    /// The author holds what somebody handed in to a decision, and asks the scheduler to take it.
-    DecisionHeld {
-        /// The decision.
-        decision: DecisionId,
-        /// The signed record, encoded.
-        record: Vec<u8>,
-    },
     /// The author says something of a job.
     Job {
         /// The job's number.
         job: u8,
         /// What it is about.
         subject: Subject,
-        /// The word, as the job writes it; at most [`crate::jobs::LONGEST_WORD`] bytes.
+        /// The word, as the job writes it; at most [`ostrakon_job::LONGEST_WORD`] bytes.
         word: Vec<u8>,
     },
 }
@@ -165,9 +134,7 @@ impl Body {
             | Body::EpochClosed { .. }
             | Body::EpochVoided { .. }
             | Body::EpochDue { .. }
-            | Body::Decided { .. }
-            | Body::DecisionOpened { .. } => 1,
-            Body::DecisionDue { .. } | Body::DecisionHeld { .. } | Body::Job { .. } => 4,
+            | Body::Job { .. } => 1,
             Body::Hosted { action, .. } => language_of(&action.action.deed),
         }
     }
@@ -264,7 +231,6 @@ mod tests {
                 Action { number: 8, previous: Digest([9; 32]), author: key, time: 10, deed };
             Body::Hosted { room, action: SignedAction { action, signature: Signature([11; 64]) } }
         };
-        let decision = DecisionId([12; 16]);
         let descriptor = RoomDescriptor {
             host: Some(key),
             retention_days: Some(13),
@@ -282,8 +248,7 @@ mod tests {
             Body::EpochClosed { room, number: 23 },
             Body::EpochVoided { room, number: 24 },
             Body::EpochDue { room, number: 27 },
-            Body::Decided { decision, record: vec![25] },
-            Body::DecisionOpened { decision, opening: vec![26] },
+            Body::Job { job: 25, subject: [12; 16], word: vec![26] },
         ];
         bodies.extend(deeds.into_iter().map(hosted));
         bodies
@@ -307,7 +272,7 @@ mod tests {
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "b496a773eab7d75f03149f08582d882edae4d37f97cbadf44f7a73c4d1f914b4"
+            "fd6b94356c5f112c65dfc432606acd902741f98f72ad0c12a39472cc5c542053"
         );
     }
 
@@ -333,13 +298,6 @@ mod tests {
     }
 
     #[test]
-    fn what_came_with_the_fourth_language_is_not_said_before() {
-        let decision = DecisionId([12; 16]);
-        assert_eq!(Body::DecisionDue { decision, date: Date::Accept }.language(), 4);
-        assert_eq!(Body::DecisionHeld { decision, record: vec![1] }.language(), 4);
-    }
-
-    #[test]
     fn the_longest_assignment_fits() {
         let slots = vec![(u32::MAX, VerifyingKey([255; 32])); MOST_SLOTS];
         let body = Body::Assigned { room: RoomId([255; 16]), epoch: u64::MAX, slots };
@@ -351,16 +309,8 @@ mod tests {
 
     #[test]
     fn the_longest_word_of_a_job_fits() {
-        let word = vec![255; crate::jobs::LONGEST_WORD];
+        let word = vec![255; ostrakon_job::LONGEST_WORD];
         let body = Body::Job { job: u8::MAX, subject: [255; 16], word };
-        let bytes = Announcement { after: vec![u64::MAX; MANY], body }.encode();
-        assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
-    }
-
-    #[test]
-    fn the_longest_record_of_a_decision_fits() {
-        let record = vec![255; ostrakon_decide::record::RECORD_BYTES];
-        let body = Body::Decided { decision: DecisionId([255; 16]), record };
         let bytes = Announcement { after: vec![u64::MAX; MANY], body }.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
     }

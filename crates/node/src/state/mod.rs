@@ -29,20 +29,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_broadcast::engine::{Form, Shape, slot_class};
 use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for};
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_decide::DecisionId;
+pub use ostrakon_job::Invalid;
+use ostrakon_job::{Deed, Said, Subject};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{Change, JobWord};
 
-pub use crate::jobs::Invalid;
-use crate::jobs::{Deed, Jobs, Said};
+use crate::jobs::{Jobs, filing};
 use crate::provider::trusts::{self, Trusts};
 use crate::state::announcement::{Announcement, Body, MOST_SLOTS};
-use crate::state::decisions::Decisions;
 use ostrakon_protocol::MixingPhase;
 
 pub mod announcement;
 mod batches;
-pub(crate) mod decisions;
 pub(crate) mod epochs;
 pub(crate) mod hosting;
 mod room;
@@ -53,7 +51,8 @@ pub use room::{Collecting, Computing, Owner, Room};
 
 /// The server that opens and closes epochs and plans batches. It can delay. It closes an epoch only
 /// when by each other server's own clock it is due, and with all slots that were given out.
-pub const SCHEDULER: PartyId = PartyId(0);
+pub use ostrakon_job::SCHEDULER;
+
 /// Rooms that one server may create.
 pub const MOST_ROOMS: usize = 10_000;
 /// Batches that are remembered, counted back from the newest. No epoch is opened with an older one;
@@ -88,15 +87,6 @@ pub enum Effect {
     Load(EpochId),
     /// Compute a sealed epoch.
     Compute(EpochId),
-    /// Examine a decision that was closed, and open it.
-    Open(DecisionId),
-    /// Take in what other servers hold of a decision.
-    TakeHeld(DecisionId),
-    /// A server has opened a decision without parts for all who stayed away, although it has signed
-    /// for a share of each one's key: put that on record.
-    Lacking(DecisionId, PartyId),
-    /// Erase what was kept for a decision that ended without a result.
-    Erase(DecisionId),
     /// Do what a host's action asks of every server: the action of this number in the room's host
     /// log.
     Hosted(RoomId, u64),
@@ -117,9 +107,7 @@ pub struct World {
     pub batches: BTreeMap<u64, BatchInfo>,
     /// Batches below this number belong to earlier generations.
     pub first_batch: u64,
-    /// Private decisions.
-    pub decisions: Decisions,
-    /// All other jobs.
+    /// What else is agreed on.
     pub(crate) jobs: Jobs,
     /// Grows with every change.
     pub version: u64,
@@ -131,9 +119,9 @@ pub struct World {
 impl World {
     /// Nothing yet.
     pub fn new(servers: Servers, trusts: Trusts) -> Self {
-        let (rooms, batches, first_batch, decisions, jobs) = Default::default();
+        let (rooms, batches, first_batch, jobs) = Default::default();
         let (version, setbacks) = Default::default();
-        Self { servers, trusts, rooms, batches, first_batch, decisions, jobs, version, setbacks }
+        Self { servers, trusts, rooms, batches, first_batch, jobs, version, setbacks }
     }
 
     /// The version after a change to `room`.
@@ -206,25 +194,29 @@ impl World {
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
             Body::Hosted { room, action } => self.judge_action(author, after, room, action),
-            Body::Decided { decision, record } => {
-                self.judge_record(author, after, decision, record)
-            }
-            Body::DecisionDue { decision, date } => self.judge_date(author, decision, *date),
-            Body::DecisionHeld { decision, record } => {
-                self.judge_held(author, number, decision, record)
-            }
-            Body::DecisionOpened { decision, opening } => {
-                self.judge_decryption(author, after, decision, opening)
-            }
             Body::Job { job, subject, word } => {
                 let said = Said { author, number, after };
-                let judged = self.jobs.judge(&said, *job, subject, word)?;
-                let unjudged = judged.is_none().then(|| after.to_vec());
-                let (job, subject, word) = (*job, *subject, word.clone());
-                let said = JobWord { job, subject, author, word, unjudged };
-                Ok(judged.unwrap_or(true).then_some(Change::Job(said)))
+                Ok(self.judge_word(&said, *job, subject, word)?.map(Change::Job))
             }
         }
+    }
+
+    /// What a word of a job changes.
+    fn judge_word(
+        &self,
+        said: &Said<'_>,
+        job: u8,
+        subject: &Subject,
+        word: &[u8],
+    ) -> Result<Option<JobWord>, Invalid> {
+        let judged = self.jobs.judge(said, job, subject, word)?;
+        if judged == Some(false) {
+            return Ok(None);
+        }
+        let unjudged = judged.is_none().then(|| said.after.to_vec());
+        let filed = filing::stored(self.jobs.filed(said.author, job, subject, word));
+        let (author, subject, word) = (said.author, *subject, word.to_vec());
+        Ok(Some(JobWord { job, subject, author, word, filed, unjudged }))
     }
 
     /// A room, if a server that knows so many announcements of each knows of it.
@@ -474,10 +466,6 @@ impl World {
                 self.touch(&RoomId(*room));
                 effect.into_iter().collect()
             }
-            Change::DecisionRecord(_)
-            | Change::DecisionDue { .. }
-            | Change::DecisionHeld(_)
-            | Change::DecisionOpening { .. } => self.apply_to_decisions(number, change),
             Change::Job(said) => {
                 let deeds = self.take_word(said, number);
                 deeds.into_iter().map(|deed| Effect::Job(said.job, deed)).collect()
@@ -502,16 +490,17 @@ impl World {
         vec![Effect::Compute(EpochId { room: RoomId(*room), number: epoch })]
     }
 
-    /// Takes a word of a job, of announcement `number`. One that was delivered before this server
-    /// knew the job is judged now, if it does now.
+    /// What a word of a job that was delivered before this server knew the job turns out to be;
+    /// nothing if it is not valid, or changes nothing. Itself if the job is not known yet.
+    pub fn judge_late(&self, number: u64, said: &JobWord) -> Option<JobWord> {
+        let after = said.unjudged.as_ref()?;
+        let by = Said { author: said.author, number, after };
+        self.judge_word(&by, said.job, &said.subject, &said.word).ok().flatten()
+    }
+
+    /// Takes a word of a job, of announcement `number`.
     pub fn take_word(&mut self, said: &JobWord, number: u64) -> Vec<Deed> {
-        let JobWord { job, subject, author, word, unjudged } = said;
-        if let Some(after) = unjudged {
-            let said = Said { author: *author, number, after };
-            if !matches!(self.jobs.judge(&said, *job, subject, word), Ok(None | Some(true))) {
-                return Vec::new();
-            }
-        }
+        let JobWord { job, subject, author, word, .. } = said;
         self.version += 1;
         self.jobs.apply(*job, (*author, number), (subject, word), self.version)
     }

@@ -1,6 +1,7 @@
 //! Private decisions at three servers, with visits at the same time, restarts, people who stay
 //! away, and cheats.
 
+pub mod asking;
 mod gathering;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use ostrakon_crypto::{SigningKey, Stream};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
+use ostrakon_decisions::{DRAFTS, LAYERS, NUMBER, SHARES, Word};
 use ostrakon_node::Service;
 use ostrakon_node::announcement::{Announcement, Body};
 use ostrakon_node::creation::Creator;
@@ -16,6 +18,7 @@ use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::DecisionStage;
 use sqlx::{AnyConnection, Connection};
 
+use self::asking::Asking;
 use crate::common::{Deployment, LONG, key, now};
 use crate::group::{
     EXPIRES, Group, account, certified, creator, draft, draft_of, draw, first_record, put_forward,
@@ -151,26 +154,34 @@ async fn nobody_is_absent_before_all_servers_say_so_and_what_one_of_them_holds_c
     }
 }
 
-async fn count(deployment: &Deployment, server: usize, query: &'static str) -> i64 {
+/// How many items a server keeps in a drawer of decisions.
+async fn count(deployment: &Deployment, server: usize, drawer: u8, which: &str) -> i64 {
+    let mut database = database(deployment, server).await;
+    let query = format!(
+        "SELECT count(*) FROM job_items WHERE job = {NUMBER} AND drawer = {drawer} AND {which}"
+    );
+    sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&mut database).await.unwrap()
+}
+
+async fn database(deployment: &Deployment, server: usize) -> AnyConnection {
     sqlx::any::install_default_drivers();
     let url = format!("sqlite://{}", deployment.data(server).join("ostrakon.db").display());
-    let mut database = AnyConnection::connect(&url).await.unwrap();
-    sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap()
+    AnyConnection::connect(&url).await.unwrap()
 }
 
 /// Nothing is left of what could open the answers: no share, and no layer.
 async fn erased(deployment: &Deployment, server: usize, group: &Group) {
-    let layers = "SELECT count(*) FROM decision_layers";
-    let shares = "SELECT count(*) FROM held_shares WHERE length(body) > 0";
-    for query in [layers, shares] {
+    for drawer in [DRAFTS, LAYERS, SHARES] {
         let until = async {
-            while count(deployment, server, query).await > 0 {
+            while count(deployment, server, drawer, "length(body) > 0").await > 0 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(LONG, until).await.expect(query);
+        tokio::time::timeout(LONG, until).await.expect("nothing is left of it");
     }
-    let names = count(deployment, server, "SELECT count(*) FROM held_shares").await;
+    assert_eq!(count(deployment, server, DRAFTS, "true").await, 0);
+    assert_eq!(count(deployment, server, LAYERS, "true").await, 0);
+    let names = count(deployment, server, SHARES, "true").await;
     assert!(names >= 5, "their names stay, so that nothing else is taken under them: {names}");
     assert!(deployment.servers[server].decision(group.id).is_ok());
 }
@@ -210,11 +221,10 @@ async fn it_goes_on_without_who_has_not_accepted_and_two_servers_sign_receipts()
 async fn lose_share(deployment: &Deployment, group: &mut Group, server: usize, person: u8) {
     let visit = group.visit(&deployment.servers[0]).await;
     let name = visit.chain().unwrap().people()[usize::from(person)].key().unwrap().name();
-    sqlx::any::install_default_drivers();
-    let url = format!("sqlite://{}", deployment.data(server).join("ostrakon.db").display());
-    let mut database = AnyConnection::connect(&url).await.unwrap();
-    let delete = sqlx::query("DELETE FROM held_shares WHERE owner = $1 AND serial = $2");
-    let delete = delete.bind(name.owner.0.as_slice()).bind(name.serial.0.as_slice());
+    let mut database = database(deployment, server).await;
+    let delete = "DELETE FROM job_items WHERE job = $1 AND drawer = $2 AND key = $3";
+    let delete = sqlx::query(delete).bind(i64::from(NUMBER)).bind(i64::from(SHARES));
+    let delete = delete.bind([&name.owner.0[..], &name.serial.0].concat());
     assert_eq!(delete.execute(&mut database).await.unwrap().rows_affected(), 1, "it had one");
 }
 
@@ -394,10 +404,15 @@ impl CorruptP0 {
     /// Says a record to both others.
     fn announce(&mut self, record: &SignedRecord) {
         self.records.push(record.encode());
-        self.say(Body::Decided { decision: self.chain.id(), record: record.encode() });
+        self.say(Word::Record(record.encode()));
     }
 
-    fn say(&mut self, body: Body) {
+    fn say(&mut self, word: Word) {
+        self.say_of(self.chain.id(), word);
+    }
+
+    fn say_of(&mut self, id: DecisionId, word: Word) {
+        let body = Body::Job { job: NUMBER, subject: id.0, word: word.encode() };
         let bytes = Announcement { after: vec![self.announced, 0, 0], body }.encode();
         for to in [P1, P2] {
             self.scene.say(to, Recipient::All, tag(P0, self.announced, 1), &bytes);
@@ -499,13 +514,13 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     let stranger = world.chain.next(&account(1), now(), Content::Cancel);
     let early = world.chain.next(&key(0), now(), Content::Close { absent: vec![0, 1] });
     for record in [&gap, &stranger, &early] {
-        world.say(Body::Decided { decision: id, record: record.encode() });
+        world.say(Word::Record(record.encode()));
     }
     let opening =
         Opening { close: world.chain.head(), layer: vec![1; 64], absent: Vec::new() }.encode();
-    world.say(Body::DecisionOpened { decision: id, opening });
-    world.say(Body::Decided { decision: id, record: vec![0xff; 500] });
-    world.say(Body::Decided { decision: DecisionId([9; 16]), record: accept.encode() });
+    world.say(Word::Opened(opening));
+    world.say(Word::Record(vec![0xff; 500]));
+    world.say_of(DecisionId([9; 16]), Word::Record(accept.encode()));
     world.until("six faults", async |server| server.faults().await.unwrap().len() == 6).await;
     for server in &world.scene.honest {
         assert!(server.faults().await.unwrap().iter().all(|fault| fault.culprit == 0));
@@ -530,11 +545,11 @@ async fn whom_p0_leaves_out_early_is_not_left_out() {
     let (id, draft) = (world.chain.id(), world.chain.draft().clone());
     let begin = world.chain.next(&key(0), draft.accept_by, Content::Begin { without: vec![3] });
     assert_eq!(world.chain.check(&begin), Ok(()), "its own word for the time is all that it takes");
-    world.say(Body::Decided { decision: id, record: begin.encode() });
-    world.say(Body::DecisionDue { decision: id, date: Date::Accept });
+    world.say(Word::Record(begin.encode()));
+    world.say(Word::Due(Date::Accept));
     let without = world.chain.goes_on_without().unwrap();
     let begin = world.chain.next(&key(0), u64::MAX, Content::Begin { without });
-    world.say(Body::Decided { decision: id, record: begin.encode() });
+    world.say(Word::Record(begin.encode()));
     world.until("two faults", async |server| server.faults().await.unwrap().len() == 2).await;
     for server in &world.scene.honest {
         let info = server.decision(id).unwrap();
@@ -549,7 +564,7 @@ async fn whom_p0_leaves_out_early_is_not_left_out() {
     world.next(&account(0), Content::Step { person: 0, step });
     let lapse = world.chain.next(&key(0), draft.deadline, Content::Lapse);
     assert_eq!(world.chain.check(&lapse), Ok(()));
-    world.say(Body::Decided { decision: id, record: lapse.encode() });
+    world.say(Word::Record(lapse.encode()));
     world.until("three faults", async |server| server.faults().await.unwrap().len() == 3).await;
     for server in &world.scene.honest {
         assert!(server.faults().await.unwrap().iter().all(|fault| fault.culprit == 0));

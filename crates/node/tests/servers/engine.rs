@@ -12,7 +12,8 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
-use ostrakon_node::jobs::Job;
+use ostrakon_decisions::PrivateDecisions;
+use ostrakon_job::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{
     ByParty, Delivery, Instance, InstanceKind, Length, Party, PartyId, SessionId, Step, Tag, Trust,
@@ -100,7 +101,7 @@ impl EngineProvider for PlainProvider {
         if self.0.knows_no_job.load(Ordering::SeqCst) {
             return Vec::new();
         }
-        vec![Arc::new(RaisedHands)]
+        vec![Arc::new(RaisedHands), Arc::new(PrivateDecisions)]
     }
 
     fn check(

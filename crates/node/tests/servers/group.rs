@@ -16,6 +16,7 @@ use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage};
 use rand_core::Rng;
 
 use crate::common::{Deployment, key, now};
+use crate::decisions::asking::Asking;
 
 /// Seconds from the creation to the deadline.
 pub const TIME: u64 = 3600;

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::common::{Deployment, key};
+use crate::decisions::asking::Asking;
 use crate::group::{Group, creator, invitation, refused};
 
 /// What the mail server was given.

@@ -15,6 +15,7 @@ use ostrakon_protocol::{NewRoom, Outcome, RoomState};
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, collects};
+use crate::decisions::asking::Asking;
 use crate::engine::Controls;
 use crate::group::{Group, records};
 use held::HeldProvider;

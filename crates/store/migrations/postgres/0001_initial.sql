@@ -185,9 +185,31 @@ CREATE TABLE job_words (
     author       BIGINT NOT NULL,
     announcement BIGINT NOT NULL,
     word         BYTEA NOT NULL,
+    kind         BIGINT NOT NULL,
+    place        BIGINT NOT NULL,
     -- Of a word that was not judged yet: how many announcements of each server its author had heard of.
     unjudged     BYTEA
 );
+CREATE INDEX job_words_by_place ON job_words (job, subject, kind, place);
+
+CREATE TABLE job_subjects (
+    job     BIGINT NOT NULL,
+    subject BYTEA NOT NULL,
+    PRIMARY KEY (job, subject)
+);
+
+CREATE TABLE job_items (
+    id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job    BIGINT NOT NULL,
+    drawer BIGINT NOT NULL,
+    key    BYTEA NOT NULL,
+    family BYTEA NOT NULL,
+    body   BYTEA NOT NULL,
+    bound  BYTEA,
+    until  BIGINT,
+    UNIQUE (job, drawer, key)
+);
+CREATE INDEX job_items_by_family ON job_items (job, drawer, family);
 
 CREATE UNLOGGED TABLE views (
     name   TEXT PRIMARY KEY,
@@ -220,97 +242,6 @@ CREATE TABLE arrivals (
     room  BYTEA NOT NULL,
     epoch BIGINT NOT NULL,
     slots BYTEA NOT NULL
-);
-
-CREATE TABLE decisions (
-    id      BYTEA PRIMARY KEY,
-    created BIGINT NOT NULL,
-    closed  BIGINT,
-    opens   BYTEA,
-    erased  BIGINT NOT NULL DEFAULT 0
-);
-
-CREATE TABLE decision_records (
-    decision BYTEA NOT NULL REFERENCES decisions (id),
-    number   BIGINT NOT NULL,
-    body     BYTEA NOT NULL,
-    PRIMARY KEY (decision, number)
-);
-
-CREATE TABLE decision_openings (
-    decision BYTEA NOT NULL REFERENCES decisions (id),
-    party    BIGINT NOT NULL,
-    body     BYTEA NOT NULL,
-    PRIMARY KEY (decision, party)
-);
-
-CREATE TABLE decision_due (
-    decision     BYTEA NOT NULL REFERENCES decisions (id),
-    date         BIGINT NOT NULL,
-    party        BIGINT NOT NULL,
-    announcement BIGINT NOT NULL,
-    PRIMARY KEY (decision, date, party)
-);
-
-CREATE TABLE decision_held (
-    decision     BYTEA NOT NULL REFERENCES decisions (id),
-    party        BIGINT NOT NULL,
-    person       BIGINT NOT NULL,
-    announcement BIGINT NOT NULL,
-    previous     BYTEA NOT NULL,
-    body         BYTEA NOT NULL,
-    PRIMARY KEY (decision, party, person)
-);
-
-CREATE TABLE decision_layers (
-    decision BYTEA PRIMARY KEY,
-    seed     BYTEA NOT NULL,
-    drawn    BIGINT NOT NULL
-);
-
-CREATE TABLE decision_mails (
-    decision BYTEA NOT NULL REFERENCES decisions (id),
-    person   BIGINT NOT NULL,
-    sent     BIGINT NOT NULL,
-    PRIMARY KEY (decision, person)
-);
-
-CREATE TABLE spent_keys (
-    owner  BYTEA NOT NULL,
-    serial BYTEA NOT NULL,
-    PRIMARY KEY (owner, serial)
-);
-
-CREATE TABLE stock_keys (
-    id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    owner  BYTEA NOT NULL,
-    serial BYTEA NOT NULL,
-    body   BYTEA NOT NULL,
-    UNIQUE (owner, serial)
-);
-
-CREATE TABLE held_shares (
-    owner    BYTEA NOT NULL,
-    serial   BYTEA NOT NULL,
-    body     BYTEA NOT NULL,
-    used_for BYTEA,
-    expires  BIGINT NOT NULL,
-    PRIMARY KEY (owner, serial)
-);
-
-CREATE TABLE gatherings (
-    id     BYTEA PRIMARY KEY,
-    body   BYTEA NOT NULL,
-    word   BYTEA,
-    number BIGINT NOT NULL DEFAULT 0,
-    until  BIGINT NOT NULL
-);
-
-CREATE TABLE gathering_requests (
-    gathering BYTEA NOT NULL REFERENCES gatherings (id),
-    account   BYTEA NOT NULL,
-    body      BYTEA NOT NULL,
-    PRIMARY KEY (gathering, account)
 );
 
 -- One row: how often an engine has opened this database. An engine that lost its connection, and with it the lock that

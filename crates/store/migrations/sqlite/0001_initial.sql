@@ -227,9 +227,38 @@ CREATE TABLE job_words (
     author       INTEGER NOT NULL,
     announcement INTEGER NOT NULL,
     word         BLOB NOT NULL,
+    -- As the job files it: words about a subject are read again by kind, in the order of their places.
+    kind         INTEGER NOT NULL,
+    place        INTEGER NOT NULL,
     -- Of a word that was not judged yet: how many announcements of each server its author had heard of.
     unjudged     BLOB
 ) STRICT;
+CREATE INDEX job_words_by_place ON job_words (job, subject, kind, place);
+
+-- What words of jobs are about and began here, in this generation or an earlier one.
+CREATE TABLE job_subjects (
+    job     INTEGER NOT NULL,
+    subject BLOB NOT NULL,
+    PRIMARY KEY (job, subject)
+) STRICT, WITHOUT ROWID;
+
+-- What this server keeps of jobs for itself, in drawers, also when a generation is over.
+CREATE TABLE job_items (
+    id     INTEGER PRIMARY KEY,
+    job    INTEGER NOT NULL,
+    drawer INTEGER NOT NULL,
+    key    BLOB NOT NULL,
+    -- Items of a drawer are listed and counted by this.
+    family BLOB NOT NULL,
+    -- Nothing if it was erased.
+    body   BLOB NOT NULL,
+    -- What it is used for, once and for ever.
+    bound  BLOB,
+    -- Until when it is kept if it is not used, in seconds since 1970.
+    until  INTEGER,
+    UNIQUE (job, drawer, key)
+) STRICT;
+CREATE INDEX job_items_by_family ON job_items (job, drawer, family);
 
 -- What an engine process and the intake processes beside it tell each other. Only PostgreSQL serves several processes;
 -- the tables are here too, for one set of queries.
@@ -271,109 +300,3 @@ CREATE TABLE arrivals (
     -- Four bytes for each slot, the lowest first.
     slots BLOB NOT NULL
 ) STRICT;
-
--- Private decisions (docs/spec/decide.md). `created` and `closed` are the numbers of P0's announcements that did so; `opens` is
--- the digest of the one close that this server opens.
-CREATE TABLE decisions (
-    id      BLOB PRIMARY KEY NOT NULL,
-    created INTEGER NOT NULL,
-    closed  INTEGER,
-    opens   BLOB,
-    -- 1: this server has erased what it kept for a decision that is over.
-    erased  INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
-
--- One chain of signed records per decision.
-CREATE TABLE decision_records (
-    decision BLOB NOT NULL REFERENCES decisions (id),
-    number   INTEGER NOT NULL,
-    body     BLOB NOT NULL,
-    PRIMARY KEY (decision, number)
-) STRICT;
-
--- What each server opened.
-CREATE TABLE decision_openings (
-    decision BLOB NOT NULL REFERENCES decisions (id),
-    party    INTEGER NOT NULL,
-    body     BLOB NOT NULL,
-    PRIMARY KEY (decision, party)
-) STRICT, WITHOUT ROWID;
-
--- The servers' words that a date of a decision has passed: the numbers of their announcements.
-CREATE TABLE decision_due (
-    decision     BLOB NOT NULL REFERENCES decisions (id),
-    date         INTEGER NOT NULL,
-    party        INTEGER NOT NULL,
-    announcement INTEGER NOT NULL,
-    PRIMARY KEY (decision, date, party)
-) STRICT, WITHOUT ROWID;
-
--- Records that servers hold for people and that P0 has not taken in, after the head of the chain.
-CREATE TABLE decision_held (
-    decision     BLOB NOT NULL REFERENCES decisions (id),
-    party        INTEGER NOT NULL,
-    person       INTEGER NOT NULL,
-    announcement INTEGER NOT NULL,
-    previous     BLOB NOT NULL,
-    body         BLOB NOT NULL,
-    PRIMARY KEY (decision, party, person)
-) STRICT;
-
--- What this server drew for its layer of a draft, and when, in seconds since 1970.
-CREATE TABLE decision_layers (
-    decision BLOB PRIMARY KEY NOT NULL,
-    seed     BLOB NOT NULL,
-    drawn    INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- E-mails that were sent to each person.
-CREATE TABLE decision_mails (
-    decision BLOB NOT NULL REFERENCES decisions (id),
-    person   INTEGER NOT NULL,
-    sent     INTEGER NOT NULL,
-    PRIMARY KEY (decision, person)
-) STRICT, WITHOUT ROWID;
-
--- One-time keys that stand in a decision.
-CREATE TABLE spent_keys (
-    owner  BLOB NOT NULL,
-    serial BLOB NOT NULL,
-    PRIMARY KEY (owner, serial)
-) STRICT, WITHOUT ROWID;
-
--- Certified one-time keys whose owners are away, in the order in which they came.
-CREATE TABLE stock_keys (
-    id     INTEGER PRIMARY KEY,
-    owner  BLOB NOT NULL,
-    serial BLOB NOT NULL,
-    body   BLOB NOT NULL,
-    UNIQUE (owner, serial)
-) STRICT;
-
--- Shares of people's one-time keys that this server holds as a helper; `used_for` is the one decision that a share was used in.
-CREATE TABLE held_shares (
-    owner    BLOB NOT NULL,
-    serial   BLOB NOT NULL,
-    body     BLOB NOT NULL,
-    used_for BLOB,
-    -- Until when it is kept if it is not used, in seconds since 1970. An erased share has no bytes.
-    expires  INTEGER NOT NULL,
-    PRIMARY KEY (owner, serial)
-) STRICT, WITHOUT ROWID;
-
--- Join links of decisions to come, as this server alone keeps them, until a time in seconds since 1970.
-CREATE TABLE gatherings (
-    id     BLOB PRIMARY KEY NOT NULL,
-    body   BLOB NOT NULL,
-    word   BLOB,
-    number INTEGER NOT NULL DEFAULT 0,
-    until  INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- Who asks to take part, by account.
-CREATE TABLE gathering_requests (
-    gathering BLOB NOT NULL REFERENCES gatherings (id),
-    account   BLOB NOT NULL,
-    body      BLOB NOT NULL,
-    PRIMARY KEY (gathering, account)
-) STRICT, WITHOUT ROWID;

@@ -7,8 +7,8 @@ use sqlx::AnyConnection;
 
 use crate::database::rows::{pieces, values};
 use crate::database::transaction::{Write, to_sql};
-use crate::decisions::turnout::{self, HeldRecord};
-use crate::{BatchState, DecisionKey, EpochState, Error, JobWord, NewRecord, RoomKey};
+use crate::jobs::words;
+use crate::{BatchState, EpochState, Error, JobWord, RoomKey};
 
 /// One change. Whoever makes it has checked that the state allows it; the schema's constraints
 /// check again.
@@ -109,28 +109,6 @@ pub enum Change {
         /// The signed action, encoded.
         body: Vec<u8>,
     },
-    /// A decision's next record.
-    DecisionRecord(NewRecord),
-    /// A server says that a date of a decision has passed.
-    DecisionDue {
-        /// The decision.
-        decision: DecisionKey,
-        /// Which date.
-        date: u8,
-        /// The server.
-        party: PartyId,
-    },
-    /// A server holds what somebody handed in to a decision.
-    DecisionHeld(HeldRecord),
-    /// A server opened a decision that is closed.
-    DecisionOpening {
-        /// The decision.
-        decision: DecisionKey,
-        /// The server.
-        party: PartyId,
-        /// The opening, encoded.
-        body: Vec<u8>,
-    },
     /// A server said something of a job.
     Job(JobWord),
     /// An epoch ends before it was sealed; its batch is thrown away.
@@ -207,17 +185,7 @@ impl Change {
             Change::HostAction { room, number, body } => {
                 crate::rooms::hosting::add(connection, room, *number, body).await?;
             }
-            Change::DecisionRecord(record) => {
-                crate::decisions::add_record(connection, record).await?
-            }
-            Change::DecisionDue { decision, date, party } => {
-                turnout::add_due(connection, decision, (*date, *party), announcement).await?;
-            }
-            Change::DecisionHeld(held) => turnout::add_held(connection, held).await?,
-            Change::DecisionOpening { decision, party, body } => {
-                crate::decisions::add_opening(connection, decision, *party, body).await?;
-            }
-            Change::Job(said) => crate::ledger::jobs::add(connection, said, announcement).await?,
+            Change::Job(said) => words::add(connection, said, announcement).await?,
             Change::VoidEpoch { room, epoch, outcome } => {
                 void(connection, room, *epoch, outcome).await?
             }

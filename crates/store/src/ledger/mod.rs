@@ -5,4 +5,3 @@ pub(crate) mod audit;
 pub(crate) mod change;
 pub(crate) mod faults;
 pub(crate) mod generation;
-pub(crate) mod jobs;

@@ -2,7 +2,8 @@
 
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_store::{
-    BatchState, Change, EpochState, Error, Generation, JobWord, NewEntry, Renewed, RenewedRoom,
+    BatchState, Change, EpochState, Error, Filed, Generation, ItemName, ItemWrite, JobItem,
+    JobWord, NewEntry, Renewed, RenewedRoom,
 };
 
 use crate::place::Place;
@@ -37,7 +38,16 @@ async fn a_generation_begins_once_and_whole(place: Place) {
         .unwrap();
     store.put_batch(6, b"more".to_vec()).await.unwrap();
     let word = b"word".to_vec();
-    let said = JobWord { job: 1, subject: [6; 16], author: P1, word, unjudged: None };
+    let kept = JobItem {
+        name: ItemName(1, vec![1]),
+        family: Vec::new(),
+        body: b"share".to_vec(),
+        bound: Some(b"used".to_vec()),
+        until: None,
+    };
+    let filed =
+        Filed { begins: true, writes: vec![ItemWrite::Put(kept.clone())], ..Filed::default() };
+    let said = JobWord { job: 1, subject: [6; 16], author: P1, word, filed, unjudged: None };
     deliver(&store, P1, 0, Change::Job(said)).await.unwrap();
     assert_eq!(store.job_words(0, 8).await.unwrap().len(), 1);
     let first = Generation { number: 0, digest: None, closed: false };
@@ -62,6 +72,9 @@ async fn a_generation_begins_once_and_whole(place: Place) {
     assert!(store.announcements(P0, 0).await.unwrap().is_empty());
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty());
     assert!(store.job_words(0, 8).await.unwrap().is_empty());
+    // What is used once is used once for ever.
+    assert_eq!(store.job_subjects(1).await.unwrap(), [[6; 16]]);
+    assert_eq!(store.job_item(1, &kept.name).await.unwrap(), Some(kept));
     assert!(store.assignments(&ROOM, 0).await.unwrap().is_empty());
     let epochs = store.epochs(8).await.unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 //! of jobs.
 
 use ostrakon_party::PartyId;
-use ostrakon_store::{Change, Error, FaultRow, JobWord, NewAudit};
+use ostrakon_store::{Change, Error, FaultRow, Filed, JobWord, NewAudit};
 
 use crate::{P0, P1, Place, ROOM, collecting, deliver, on_both};
 
@@ -118,6 +118,7 @@ async fn words_of_jobs_are_read_in_the_order_in_which_they_were_delivered(place:
         subject: [5; 16],
         author,
         word: vec![word],
+        filed: Filed::default(),
         unjudged: (word == 3).then(|| vec![1, u64::MAX, 0]),
     };
     for (author, number, said) in [(P1, 0, 1), (P0, 0, 2), (P1, 1, 3)] {

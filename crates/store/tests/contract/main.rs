@@ -2,11 +2,11 @@
 
 mod backends;
 mod board;
-mod decisions;
 mod epochs;
 mod erasure;
 mod generation;
 mod intake;
+mod jobs;
 mod logs;
 mod opening;
 mod place;

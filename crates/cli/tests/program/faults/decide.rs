@@ -18,11 +18,16 @@ const LATER: u64 = 3600;
 const SOON: u64 = 45;
 const TIMES: u64 = 3;
 
-/// Kills a server whenever one of the moments comes, in their order, and starts it again.
-async fn kill(servers: &mut Servers, victim: usize, numbers: [i64; DecisionMoment::ALL.len()]) {
+/// Kills a server whenever one of the moments comes in a decision that so many answer, in their
+/// order, and starts it again.
+async fn kill(
+    servers: &mut Servers,
+    victim: usize,
+    (numbers, answers): ([i64; DecisionMoment::ALL.len()], usize),
+) {
     let data = servers.data(victim);
     for moment in DecisionMoment::ALL {
-        moment.comes(&data, &numbers).await;
+        moment.comes(&data, &numbers, answers).await;
         servers.kill(victim).await;
         println!("server {victim} killed at {moment:?}");
         tokio::time::sleep(PAUSE).await;
@@ -63,7 +68,8 @@ async fn servers_killed_at_every_step_of_a_decision_lose_nothing_and_open_once()
         let deadline = began + if everybody { LATER } else { soon };
         let mut deciders = Deciders::create(&origins, deadline, victim as u8 + 1).await;
         let story = decide(&mut deciders, everybody);
-        let both = futures::future::join(story, kill(&mut servers, victim, numbers));
+        let seen = (numbers, if everybody { 4 } else { 3 });
+        let both = futures::future::join(story, kill(&mut servers, victim, seen));
         // Both end: every moment comes, and the decision is done.
         let limit = 2 * crate::common::servers::LONG + Duration::from_secs(soon);
         tokio::time::timeout(limit, both).await.expect("a decision is done in time");

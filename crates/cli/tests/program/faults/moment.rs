@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ostrakon_decisions::{NUMBER, OPENINGS, OPENS, RECORDS, SHARES};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
@@ -136,17 +137,22 @@ impl DecisionMoment {
     pub const ALL: [Self; 6] =
         [Self::Shared, Self::Accepted, Self::Answered, Self::Closed, Self::Bound, Self::Opened];
 
-    /// A number, and by how much it has grown when the moment comes.
-    fn query(self) -> (&'static str, i64) {
-        match self {
-            Self::Shared => ("SELECT count(*) FROM held_shares", 1),
-            Self::Accepted => ("SELECT count(*) FROM decision_records", 2),
+    /// A number, and by how much it has grown when the moment comes in a decision that so many
+    /// answer.
+    fn query(self, answers: usize) -> (String, i64) {
+        let items = |drawer| format!("job_items WHERE job = {NUMBER} AND drawer = {drawer}");
+        let words = |kind| format!("job_words WHERE job = {NUMBER} AND kind = {kind}");
+        let (of, grown) = match self {
+            Self::Shared => (items(SHARES), 1),
+            Self::Accepted => (words(RECORDS), 2),
             // The record that creates it, four acceptances and a step.
-            Self::Answered => ("SELECT count(*) FROM decision_records", 6),
-            Self::Closed => ("SELECT count(*) FROM decisions WHERE closed IS NOT NULL", 1),
-            Self::Bound => ("SELECT count(*) FROM decisions WHERE opens IS NOT NULL", 1),
-            Self::Opened => ("SELECT count(*) FROM decision_openings", 1),
-        }
+            Self::Answered => (words(RECORDS), 6),
+            // The same, all steps, and the close.
+            Self::Closed => (words(RECORDS), 6 + answers as i64),
+            Self::Bound => (items(OPENS), 1),
+            Self::Opened => (words(OPENINGS), 1),
+        };
+        (format!("SELECT count(*) FROM {of}"), grown)
     }
 
     /// The numbers of all moments as they stand.
@@ -162,19 +168,21 @@ impl DecisionMoment {
     async fn number(self, connection: &mut SqliteConnection) -> i64 {
         loop {
             // A busy database is looked at again.
-            if let Ok(number) = sqlx::query_scalar(self.query().0).fetch_one(&mut *connection).await
-            {
+            let query = sqlx::query_scalar(sqlx::AssertSqlSafe(self.query(0).0));
+            if let Ok(number) = query.fetch_one(&mut *connection).await {
                 return number;
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
-    /// Waits until the moment comes, or is over, where the numbers stood so at the beginning.
-    pub async fn comes(self, data: &Path, numbers: &[i64; Self::ALL.len()]) {
+    /// Waits until the moment comes, or is over, where the numbers stood so at the beginning, of a
+    /// decision that so many answer.
+    pub async fn comes(self, data: &Path, numbers: &[i64; Self::ALL.len()], answers: usize) {
         let mut connection = open(data).await;
         let mut written = Written::new(data);
-        while self.number(&mut connection).await < numbers[self as usize] + self.query().1 {
+        let grown = self.query(answers).1;
+        while self.number(&mut connection).await < numbers[self as usize] + grown {
             written.again().await;
         }
         drop(connection.close().await);

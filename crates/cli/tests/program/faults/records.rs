@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::Archive;
 use ostrakon_decide::DecisionId;
+use ostrakon_decisions::{NUMBER, OPENINGS};
 use ostrakon_store::{Database, Store};
 
 use crate::common::servers::Servers;
@@ -44,7 +45,8 @@ pub async fn check_decisions(servers: &Servers, n: usize, decisions: &[DecisionI
     let store = Store::open(&servers.data(n), &Database::Sqlite).await.expect("the store opens");
     assert_eq!(store.faults().await.expect("faults"), [], "nobody has done anything wrong");
     for id in decisions {
-        let openings = store.decision_openings(&id.0).await.expect("openings");
+        let openings = store.filed_words((NUMBER, &id.0), OPENINGS, (0, 9)).await;
+        let openings = openings.expect("openings");
         let parties: Vec<_> = openings.iter().map(|(party, _)| party.0).collect();
         assert_eq!(parties, [0, 1, 2], "server {n}");
     }

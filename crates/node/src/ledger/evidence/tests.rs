@@ -112,7 +112,7 @@ fn a_word_that_its_job_never_allows_convicts_before_whoever_knows_the_job() {
     assert_eq!(judged(&known, 3, vec![1]), Finding::Proved, "only the first server says it");
     assert_eq!(judged(&known, 3, vec![2]), Finding::Signed);
     assert_eq!(judged(&unknown, 3, vec![1]), Finding::Signed, "nobody can tell");
-    let long = vec![2; jobs::LONGEST_WORD + 1];
+    let long = vec![2; ostrakon_job::LONGEST_WORD + 1];
     assert_eq!(judged(&unknown, 3, long), Finding::Proved);
 }
 

@@ -9,6 +9,7 @@ use ostrakon_node::creation::Creator;
 use ostrakon_party::wire;
 use ostrakon_protocol::ServiceError;
 
+use super::asking::Asking;
 use crate::common::{Deployment, now};
 use crate::group::{
     account, certified, creator, draft, first_record, invitation, put_forward, refused, seeded,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_node::jobs::Subject;
+use ostrakon_job::Subject;
 use ostrakon_protocol::{JobView, ServiceError};
 use serde_json::json;
 

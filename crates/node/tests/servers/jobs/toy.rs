@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::room::Servers;
-use ostrakon_node::jobs::{Deed, Invalid, Job, Port, Said, State, Subject};
-use ostrakon_party::{PartyId, wire};
+use ostrakon_job::{Deed, Driver, Invalid, Job, Port, Said, State, Subject};
+use ostrakon_party::{PartyId, Servers, wire};
 use ostrakon_protocol::ServiceError;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +49,7 @@ impl Job for RaisedHands {
         "hands"
     }
 
-    fn empty(&self, servers: &Servers) -> Box<dyn State> {
+    fn empty(&self, servers: &Servers, _: BTreeSet<Subject>) -> Box<dyn State> {
         Box::new(Hands { servers: servers.keys.len(), subjects: BTreeMap::new() })
     }
 
@@ -58,10 +57,18 @@ impl Job for RaisedHands {
         Word::read(word).is_err()
     }
 
-    fn follow(&self, port: Arc<dyn Port>, deed: Deed) -> BoxFuture<'static, ()> {
+    fn driver(&self, port: Arc<dyn Port>) -> Arc<dyn Driver> {
+        Arc::new(Seeing(port))
+    }
+}
+
+struct Seeing(Arc<dyn Port>);
+
+impl Driver for Seeing {
+    fn follow(self: Arc<Self>, deed: Deed) -> BoxFuture<'static, ()> {
         async move {
             // If it cannot be said now, it is when the server starts again.
-            let _ = port.say(deed.subject, wire::encode(&Word::Seen)).await;
+            let _ = self.0.say(deed.subject, wire::encode(&Word::Seen)).await;
         }
         .boxed()
     }

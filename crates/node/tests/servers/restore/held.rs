@@ -10,6 +10,7 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_job::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
 
@@ -44,6 +45,10 @@ impl EngineProvider for HeldProvider {
             (kind, Arc::new(Held { inner, party, controls }) as Arc<dyn Engine>)
         };
         Ok(ThreeServers.engines(party, secret)?.into_iter().map(held).collect())
+    }
+
+    fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        ThreeServers.jobs()
     }
 
     fn may_have_opened(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_node::jobs::Subject;
+use ostrakon_job::Subject;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{Accepted, ServiceError};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What the requests about decisions share.
+//! What a server keeps of decisions in memory: how much is done at a time, and what it has found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -7,8 +7,6 @@ use std::sync::atomic::AtomicU64;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::PartyId;
 use tokio::sync::Semaphore;
-
-use super::creations::Hourly;
 
 /// Steps that are verified at a time; each takes a core for up to a second.
 const VERIFYING: usize = 2;
@@ -20,13 +18,15 @@ const ANNOUNCING: usize = 4;
 /// Closed decisions that are examined at a time; each takes a core for some seconds and up to some
 /// ten megabytes.
 const EXAMINING: usize = 1;
+/// Within this time it is counted what addresses do, in milliseconds.
+const HOUR_MS: u64 = 3600 * 1000;
 
 /// When this server last held something for whom, in seconds since 1970. It is lost with the
 /// process: then it waits for nobody.
 pub(crate) type Latest = BTreeMap<DecisionId, BTreeMap<u16, u64>>;
 
-/// What the requests about decisions share at a running server.
-pub(crate) struct Bench {
+/// What a server keeps in memory.
+pub(crate) struct Limits {
     /// One for each step that may be verified now.
     pub verifying: Semaphore,
     /// One for each record that may wait for that.
@@ -50,7 +50,7 @@ pub(crate) struct Bench {
     pub refusals: Mutex<BTreeMap<DecisionId, String>>,
 }
 
-impl Default for Bench {
+impl Default for Limits {
     fn default() -> Self {
         Self {
             verifying: Semaphore::new(VERIFYING),
@@ -65,5 +65,42 @@ impl Default for Bench {
             erased: Mutex::default(),
             refusals: Mutex::default(),
         }
+    }
+}
+
+/// How often each address has done something within the hour.
+#[derive(Default)]
+pub(crate) struct Hourly {
+    hour: u64,
+    counts: BTreeMap<u64, u32>,
+}
+
+impl Hourly {
+    /// Counts once more, unless the address has done it `most` times in this hour. `origin` is
+    /// `None` where limits by address do not hold; `now` in milliseconds since 1970.
+    pub fn note(&mut self, origin: Option<u64>, now: u64, most: u32) -> bool {
+        let Some(origin) = origin else { return true };
+        if self.hour != now / HOUR_MS {
+            *self = Self { hour: now / HOUR_MS, counts: BTreeMap::new() };
+        }
+        let count = self.counts.entry(origin).or_default();
+        let may = *count < most;
+        *count += u32::from(may);
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_has_its_own_count_by_the_hour() {
+        let mut hourly = Hourly::default();
+        let mut note = |origin, now| hourly.note(origin, now, 2);
+        assert_eq!([note(Some(1), 0), note(Some(1), 1), note(Some(1), 2)], [true, true, false]);
+        assert!(note(Some(2), 3), "another address");
+        assert!((4..9).all(|now| note(None, now)), "no address, no limit by address");
+        assert!(note(Some(1), HOUR_MS), "another hour");
     }
 }

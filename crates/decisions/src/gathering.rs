@@ -7,50 +7,50 @@ use ostrakon_decide::draft::gathering::{
     MOST_WAITING, Request, SignedGathering, SignedWord, decode, reading_digest,
 };
 use ostrakon_decide::{GatheringId, InvalidDraft};
-
-use super::records::CLOCK_SECONDS;
-use crate::answers::internal;
-use crate::core::Core;
-use crate::ledger::agree::AnnounceError;
-use crate::ledger::freshness;
-use crate::memory::creations::Creator;
+use ostrakon_job::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::{GatheringInfo, GatheringMade, RequestsInfo};
 
+use crate::records::CLOCK_SECONDS;
+use crate::server::DecisionServer;
+
 /// Join links that a server keeps at most.
-const MOST_GATHERINGS: u32 = 2_000;
+const MOST_GATHERINGS: u64 = 2_000;
 /// How long a join link is kept after its time, in seconds: whoever asked late sees the answer.
 const AFTER: u64 = 7 * 24 * 3600;
+
+/// Until when a join link is kept, and what belongs to it, in seconds since 1970.
+fn kept_until(signed: &SignedGathering) -> u64 {
+    signed.gathering.until.saturating_add(AFTER)
+}
 
 fn refused(error: InvalidDraft) -> ServiceError {
     ServiceError::Refused(error.0)
 }
 
-impl Core {
-    /// Step 4a.
-    pub(crate) async fn gather(
+impl DecisionServer {
+    /// Step 4a: keeps a join link ([`SignedGathering`], encoded). The same one again is accepted
+    /// again.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Busy` names a quota; `Unavailable`.
+    pub async fn gather(
         &self,
         creator: Creator,
         bytes: &[u8],
     ) -> Result<GatheringMade, ServiceError> {
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        self.port.may_speak().await?;
         let operators = self.operators()?;
         let signed: SignedGathering = decode(bytes).map_err(refused)?;
         signed.verify(&operators).map_err(refused)?;
         let id = signed.gathering.id(&operators);
         let made = Ok(GatheringMade { id: id.to_hex() });
-        if self.store.gathering(&id.0).await.map_err(internal)?.is_some() {
+        if self.keep().link(&id).await?.is_some() {
             return made;
         }
-        let now = self.platform.now_ms();
-        signed.check_time(now / 1000).map_err(refused)?;
-        if let Creator::Guest(origin) = creator {
-            let mut creations = self.desk.creations.lock().expect("no panic while held");
-            creations.note(&self.config.rooms, origin, now)?;
-        }
-        let until = signed.gathering.until + AFTER;
-        let kept = self.store.keep_gathering(&id.0, bytes, until, MOST_GATHERINGS).await;
-        if kept.map_err(internal)? {
+        signed.check_time(self.now()).map_err(refused)?;
+        self.port.count_creation(creator)?;
+        if self.keep().keep_link(&id, bytes, kept_until(&signed), MOST_GATHERINGS).await? {
             return made;
         }
         Err(ServiceError::Busy(format!(
@@ -58,20 +58,24 @@ impl Core {
         )))
     }
 
-    /// The link, and what its creator has said.
-    pub(crate) async fn gathering(&self, id: GatheringId) -> Result<GatheringInfo, ServiceError> {
+    /// A join link, and what its creator has said.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn gathering(&self, id: GatheringId) -> Result<GatheringInfo, ServiceError> {
         let (body, word) = self.kept(id).await?;
         let word = word.map(|word| BASE64URL_NOPAD.encode(&word));
         Ok(GatheringInfo { gathering: BASE64URL_NOPAD.encode(&body), word })
     }
 
-    /// Step 4b.
-    pub(crate) async fn ask_to_join(
-        &self,
-        id: GatheringId,
-        bytes: &[u8],
-    ) -> Result<(), ServiceError> {
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+    /// Step 4b: keeps somebody's request to take part ([`Request`], encoded). It is on disk when
+    /// this returns.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Conflict` if the decision has begun, or the creator
+    /// has refused it; `Busy` if too many wait; `NotFound`, `Unavailable`.
+    pub async fn ask_to_join(&self, id: GatheringId, bytes: &[u8]) -> Result<(), ServiceError> {
+        self.port.may_speak().await?;
         let (signed, word) = self.read_gathering(id).await?;
         let operators = self.operators()?;
         let request: Request = decode(bytes).map_err(refused)?;
@@ -87,10 +91,9 @@ impl Core {
                 "the creator has refused this request: ask again only if you agreed on it".into(),
             ));
         }
-        signed.check_time(self.platform.now_ms() / 1000).map_err(refused)?;
-        let most = u32::try_from(MOST_WAITING).unwrap_or(u32::MAX);
-        let kept = self.store.keep_request(&id.0, &request.account.0, bytes, most).await;
-        if kept.map_err(internal)? {
+        signed.check_time(self.now()).map_err(refused)?;
+        let kept = (bytes, kept_until(&signed));
+        if self.keep().keep_request(&id, &request.account, kept, MOST_WAITING as u64).await? {
             return Ok(());
         }
         Err(ServiceError::Busy(format!(
@@ -98,41 +101,45 @@ impl Core {
         )))
     }
 
-    /// Step 4c: to the creator alone.
-    pub(crate) async fn requests_to_join(
+    /// Step 4c: the requests, to the creator of the link alone, who signs the time
+    /// ([`reading_digest`]).
+    ///
+    /// # Errors
+    /// `Forbidden`, `NotFound`.
+    pub async fn requests_to_join(
         &self,
         id: GatheringId,
         (time, signature): (u64, Signature),
     ) -> Result<RequestsInfo, ServiceError> {
         let (signed, _) = self.read_gathering(id).await?;
         let digest = reading_digest(&self.operators()?, &id, time);
-        let fresh = time.abs_diff(self.platform.now_ms() / 1000) <= CLOCK_SECONDS;
+        let fresh = time.abs_diff(self.now()) <= CLOCK_SECONDS;
         if !fresh || !signed.gathering.creator.verifies(&digest, &signature) {
             return Err(ServiceError::Forbidden(
                 "requests are shown to who made the join link, who signs the time; is this device's clock right?".into(),
             ));
         }
-        let requests = self.store.gathering_requests(&id.0).await.map_err(internal)?;
+        let requests = self.keep().requests(&id).await?;
         let requests = requests.iter().map(|body| BASE64URL_NOPAD.encode(body)).collect();
         Ok(RequestsInfo { requests })
     }
 
-    /// Step 4d.
-    pub(crate) async fn answer_requests(
-        &self,
-        id: GatheringId,
-        bytes: &[u8],
-    ) -> Result<(), ServiceError> {
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+    /// Step 4d: keeps what the creator of a join link says of the requests ([`SignedWord`],
+    /// encoded), and drops those that it refuses.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Conflict` if something later was said; `NotFound`,
+    /// `Unavailable`.
+    pub async fn answer_requests(&self, id: GatheringId, bytes: &[u8]) -> Result<(), ServiceError> {
+        self.port.may_speak().await?;
         let (gathering, before) = self.read_gathering(id).await?;
         let signed: SignedWord = decode(bytes).map_err(refused)?;
         gathering.gathering.check_word(&self.operators()?, &signed).map_err(refused)?;
         if before.as_ref() == Some(&signed) {
             return Ok(());
         }
-        let dropped: Vec<_> = signed.word.refused.iter().map(|account| account.0).collect();
-        let kept = self.store.keep_word(&id.0, (signed.word.number, bytes), &dropped).await;
-        if kept.map_err(internal)? {
+        let dropped: Vec<_> = signed.word.refused.iter().copied().collect();
+        if self.keep().keep_answer(&id, (signed.word.number, bytes), &dropped).await? {
             return Ok(());
         }
         Err(ServiceError::Conflict(
@@ -141,8 +148,7 @@ impl Core {
     }
 
     async fn kept(&self, id: GatheringId) -> Result<(Vec<u8>, Option<Vec<u8>>), ServiceError> {
-        let kept = self.store.gathering(&id.0).await.map_err(internal)?;
-        kept.ok_or_else(|| {
+        self.keep().link(&id).await?.ok_or_else(|| {
             ServiceError::NotFound(
                 "there is no such join link here; it is deleted a week after its time".into(),
             )

@@ -1,5 +1,7 @@
 //! The requests about jobs: their paths are alike, and what they hold is the job's.
 
+pub(crate) mod registry;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use ostrakon_node::Service;

@@ -1,42 +1,39 @@
-//! What a running server answers about private decisions. `docs/spec/decide.md` is the
-//! specification; its steps are named here.
+//! What a running server answers about private decisions.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Secret, Signature, VerifyingKey};
+use futures::FutureExt;
+use ostrakon_crypto::{Signature, VerifyingKey};
 use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest, stock_digest};
 use ostrakon_decide::{
     CertifiedKey, Chain, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey, Layer,
     SignedRecord,
 };
+use ostrakon_job::{Creator, SCHEDULER};
 use ostrakon_party::wire;
-use ostrakon_store::Drawn;
-use zeroize::Zeroizing;
-
-use crate::answers::internal;
-use crate::core::Core;
-use crate::decisions::records::{CLOCK_SECONDS, no_decision, randomness};
-use crate::decisions::{course, holding};
-use crate::disk::audit;
-use crate::ledger::agree::AnnounceError;
-use crate::ledger::freshness;
-use crate::memory::creations::{Creator, Hourly};
-use crate::state::decisions::{Course, MOST_DECISIONS};
-use crate::state::{SCHEDULER, World};
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::{
-    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken,
-    RecordsPage, StockLevel,
+    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken, RecordsPage,
+    StockLevel,
 };
+use zeroize::Zeroizing;
 
-/// Records that the store is asked for at once, and the bytes of an answer, roughly.
+use crate::keep::Drawn;
+use crate::limits::Hourly;
+use crate::records::CLOCK_SECONDS;
+use crate::server::{DecisionServer, no_decision};
+use crate::state::{Decisions, MOST_DECISIONS};
+use crate::word::{OPENINGS, RECORDS, Word};
+use crate::{course, holding};
+
+/// Records that the disk is asked for at once, and the bytes of an answer, roughly.
 const READ_RECORDS: u32 = 16;
 const PAGE_BYTES: usize = 1 << 20;
 /// Layers that a server has drawn for drafts that were not begun, at most.
-const MOST_LAYERS: u32 = 10_000;
+const MOST_LAYERS: u64 = 10_000;
 /// Shares that a server holds of one account's keys at most.
 const MOST_SHARES: u64 = 4096;
 /// Shares that one address may deposit within an hour: enough for a group of two hundred people
@@ -49,34 +46,41 @@ fn invalid(error: InvalidKey) -> ServiceError {
     ServiceError::Refused(error.to_string())
 }
 
-impl Core {
-    /// Step 1.
-    pub(crate) fn helper_key(&self) -> Result<HelperKey, ServiceError> {
-        Ok(HelperKey::of(&self.identity, self.me(), &self.operators()?))
+impl DecisionServer {
+    /// Step 1: the key to which shares of one-time keys are sealed for this server.
+    ///
+    /// # Errors
+    /// `Refused` if there are not three servers.
+    pub fn helper_key(&self) -> Result<HelperKey, ServiceError> {
+        Ok(HelperKey::of(self.port.identity(), self.me(), &self.operators()?))
     }
 
-    /// Step 2: the share is on disk before the receipt leaves.
-    /// `origin` stands for the address that it came from.
-    pub(crate) async fn deposit(
+    /// Step 2: takes a share of a one-time key ([`Deposit`], encoded). It is on disk before the
+    /// receipt leaves. The same one again has the same receipt. `origin` stands for the address
+    /// that it came from, if limits by address hold.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Conflict` if another key has this serial; `Busy`;
+    /// `Unavailable`.
+    pub async fn deposit(
         &self,
         origin: Option<u64>,
         bytes: &[u8],
     ) -> Result<DepositReceipt, ServiceError> {
         // What goes into an old copy of the data is lost when the newest is put back.
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        self.port.may_speak().await?;
         let operators = self.operators()?;
         let deposit = Deposit::decode(bytes).map_err(invalid)?;
-        let now = self.platform.now_ms() / 1000;
-        let held = deposit.open(&self.identity, self.me(), &operators, now).map_err(invalid)?;
+        let identity = self.port.identity();
+        let held = deposit.open(identity, self.me(), &operators, self.now()).map_err(invalid)?;
         let (name, expires) = (held.statement().name(), held.statement().expires);
-        let name = (name.owner.0, name.serial.0);
-        if self.store.held_share(&name).await.map_err(internal)?.is_none() {
-            let by_address = &self.decisions.shares_by_address;
+        let keep = self.keep();
+        if keep.share(&name).await?.is_none() {
+            let by_address = &self.limits.shares_by_address;
             self.count_by_address(by_address, origin, MOST_SHARES_BY_ADDRESS)?;
-            self.make_room_for_share(&name.0).await?;
+            self.make_room_for_share(&name.owner).await?;
         }
-        let kept =
-            self.store.keep_share(&name, expires, &held.to_bytes()).await.map_err(internal)?;
+        let kept = keep.keep_share(&name, expires, held.to_bytes().to_vec()).await?;
         // Sharings are a function of owner and serial; so the same deposit again gives the same
         // share.
         if HeldShare::from_bytes(&kept).is_none_or(|kept| kept.statement() != held.statement()) {
@@ -85,7 +89,7 @@ impl Core {
             ));
         }
         let digest = receipt_digest(&operators, self.me(), held.statement());
-        Ok(DepositReceipt { receipt: self.identity.sign(&digest) })
+        Ok(DepositReceipt { receipt: identity.sign(&digest) })
     }
 
     fn count_by_address(
@@ -94,7 +98,7 @@ impl Core {
         origin: Option<u64>,
         most: u32,
     ) -> Result<(), ServiceError> {
-        let now = self.platform.now_ms();
+        let now = self.port.now_ms();
         if counts.lock().expect("no panic while held").note(origin, now, most) {
             return Ok(());
         }
@@ -104,13 +108,13 @@ impl Core {
     }
 
     /// Counts one more share, unless there are too many.
-    async fn make_room_for_share(&self, owner: &[u8; 32]) -> Result<(), ServiceError> {
-        if self.store.held_shares_of(owner).await.map_err(internal)? >= MOST_SHARES {
+    async fn make_room_for_share(&self, owner: &VerifyingKey) -> Result<(), ServiceError> {
+        if self.keep().shares(Some(owner)).await? >= MOST_SHARES {
             return Err(ServiceError::Busy(
                 "this account has deposited as many keys as it may: make another one".into(),
             ));
         }
-        if self.decisions.shares.fetch_add(1, Ordering::Relaxed) >= MOST_SHARES_IN_ALL {
+        if self.limits.shares.fetch_add(1, Ordering::Relaxed) >= MOST_SHARES_IN_ALL {
             return Err(ServiceError::Busy(
                 "this server holds as many shares as it can: use another deployment".into(),
             ));
@@ -118,8 +122,13 @@ impl Core {
         Ok(())
     }
 
-    /// Step 3.
-    pub(crate) async fn add_to_stock(
+    /// Step 3: adds certified one-time keys (a list of [`CertifiedKey`], encoded) to an account's
+    /// stock.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with one; `Elsewhere` names the first server if this is
+    /// another; `Unavailable`.
+    pub async fn add_to_stock(
         self: &Arc<Self>,
         owner: VerifyingKey,
         bytes: &[u8],
@@ -141,38 +150,46 @@ impl Core {
                     ));
                 }
                 key.verify(&operators).map_err(invalid)?;
-                Ok((key.statement.serial.0, wire::encode(key)))
+                Ok((key.statement.name(), wire::encode(key)))
             };
             keys.iter().map(row).collect::<Result<Vec<_>, _>>()
         };
-        let rows = self.platform.blocking(verify).await.ok_or(ServiceError::Internal)??;
-        let stock =
-            self.store.add_stock_keys(&owner.0, &rows, MOST_STOCK).await.map_err(internal)?;
-        self.spawn(course::serve_account(Arc::clone(self), owner));
+        let keys = self.port.blocking(verify).await.ok_or(ServiceError::Internal)??;
+        let stock = self.keep().add_to_stock(&owner, &keys, MOST_STOCK as u64).await?;
+        let server = Arc::clone(self);
+        self.port.spawn(async move { course::serve_account(&server, owner).await }.boxed());
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
-    /// Step 3: to the owner alone, for it tells when somebody is asked.
-    pub(crate) async fn stock_level(
+    /// Step 3: how many one-time keys an account has in stock, to the owner alone, who signs the
+    /// time ([`stock_digest`]): it tells when somebody is asked.
+    ///
+    /// # Errors
+    /// `Forbidden`, `Elsewhere`, `Unavailable`.
+    pub async fn stock_level(
         &self,
         owner: VerifyingKey,
         (time, signature): (u64, Signature),
     ) -> Result<StockLevel, ServiceError> {
         self.sequencer_only()?;
         let digest = stock_digest(&self.operators()?, &owner, time);
-        let fresh = time.abs_diff(self.platform.now_ms() / 1000) <= CLOCK_SECONDS;
+        let fresh = time.abs_diff(self.now()) <= CLOCK_SECONDS;
         if !fresh || !owner.verifies(&digest, &signature) {
             return Err(ServiceError::Forbidden(
                 "the stock of an account is told to its owner, who signs the request with the time; is this device's clock right?".into(),
             ));
         }
-        let stock = self.store.stock_keys(&owner.0).await.map_err(internal)?.len() as u64;
+        let stock = self.keep().stock(&owner).await?.len() as u64;
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
-    /// Step 5.
-    /// An address may ask for as many new ones within an hour as it may create rooms.
-    pub(crate) async fn layer(
+    /// Step 5: this operator's layer key for a draft ([`Draft`], encoded). An address may ask for
+    /// as many new ones within an hour as it may create rooms.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with the draft; `Busy` if the address (`origin`) has asked for
+    /// too many; `Unavailable`.
+    pub async fn layer(
         &self,
         origin: Option<u64>,
         bytes: &[u8],
@@ -184,10 +201,10 @@ impl Core {
         if draft.servers != operators.digest {
             return Err(ServiceError::Refused("the draft is for other servers".into()));
         }
-        let (drawn, at) = self.draw_layer(origin, &draft.id()).await?;
-        let mut randomness = randomness(&self.platform);
+        let Drawn { seed, at } = self.draw_layer(origin, &draft.id()).await?;
+        let (identity, mut randomness) = (self.port.identity(), self.randomness());
         let layer =
-            Layer::of((&drawn, at), &self.identity, self.me(), &operators, &draft, &mut randomness)
+            Layer::of((&seed, at), identity, self.me(), &operators, &draft, &mut randomness)
                 .map_err(invalid)?;
         Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
     }
@@ -197,34 +214,33 @@ impl Core {
         &self,
         origin: Option<u64>,
         id: &DecisionId,
-    ) -> Result<(Secret, u64), ServiceError> {
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
-        let begun = {
-            let decisions = &self.world().decisions;
-            decisions.kept.contains_key(id) || decisions.ended.contains(id)
-        };
-        let before = self.store.layer(&id.0).await.map_err(internal)?;
+    ) -> Result<Drawn, ServiceError> {
+        self.port.may_speak().await?;
+        let has_begun =
+            |decisions: &Decisions| decisions.get(id).is_some() || decisions.ended.contains(id);
+        let begun = self.read(has_begun);
+        let before = self.keep().layer(id).await?;
         let kept = if begun || before.is_some() {
             before
         } else {
-            let most = self.config.rooms.per_hour_and_address;
-            self.count_by_address(&self.decisions.layers_by_address, origin, most)?;
+            let most = self.port.per_hour_and_address();
+            self.count_by_address(&self.limits.layers_by_address, origin, most)?;
             let mut fresh = Zeroizing::new([0; 32]);
-            self.platform.fill(&mut fresh[..]);
-            let now = self.platform.now_ms() / 1000;
-            let kept = self.store.keep_layer(&id.0, &fresh[..], now, MOST_LAYERS).await;
-            kept.map_err(internal)?
+            self.port.fill(&mut fresh[..]);
+            self.keep().keep_layer(id, &fresh, self.now(), MOST_LAYERS).await?
         };
-        let read = |drawn: Drawn| Some((Secret::new(drawn.seed.try_into().ok()?), drawn.at));
-        kept.and_then(read).ok_or_else(|| {
+        kept.ok_or_else(|| {
             ServiceError::Busy(
                 "this server holds as many drafts that were not begun as it can, or this one is over: try again later, with a new draft".into(),
             )
         })
     }
 
-    /// Step 6.
-    pub(crate) async fn create_decision(
+    /// Step 6: begins a decision with its first record. The same one again is accepted again.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Busy` names a quota; `Elsewhere`, `Unavailable`.
+    pub async fn create_decision(
         self: &Arc<Self>,
         creator: Creator,
         bytes: &[u8],
@@ -234,40 +250,43 @@ impl Core {
         let id = signed.record.decision;
         let made = Ok(DecisionMade { id: id.to_hex() });
         let chain = Chain::begin(self.operators()?, &signed)?;
-        if self.world().decisions.ended.contains(&id) {
+        if self.read(|decisions| decisions.ended.contains(&id)) {
             let text = "this decision ended when the servers began again after one had lost its data: create another one";
             return Err(ServiceError::Conflict(text.into()));
         }
         if self.holds_record(&id, 0, bytes).await? {
             return made;
         }
-        let now = self.platform.now_ms();
+        let now = self.now();
         chain
             .draft()
-            .validate_deadline(now / 1000)
+            .validate_deadline(now)
             .map_err(|error| ServiceError::Refused(error.to_string()))?;
-        if !chain.is_fresh(now / 1000) {
+        if !chain.is_fresh(now) {
             return Err(ServiceError::Refused(
                 "the servers' layers were drawn too long before, and may be erased by now: begin anew, with a new draft".into(),
             ));
         }
-        if self.world().decisions.kept.len() >= MOST_DECISIONS {
+        if self.read(|decisions| decisions.kept.len()) >= MOST_DECISIONS {
             return Err(ServiceError::Busy(format!(
                 "this deployment keeps {MOST_DECISIONS} decisions and takes no more: use another deployment"
             )));
         }
-        if let Creator::Guest(origin) = creator {
-            let mut creations = self.desk.creations.lock().expect("no panic while held");
-            creations.note(&self.config.rooms, origin, now)?;
-        }
-        self.announce_record(id, bytes.to_vec()).await?;
-        audit::note(&self.store, now, "creator", "create decision", &id.to_hex()).await;
-        self.spawn(course::fill_from_stock(Arc::clone(self), id));
+        self.port.count_creation(creator)?;
+        self.say(id, Word::Record(bytes.to_vec())).await?;
+        self.note("creator", "create decision", &id.to_hex()).await;
+        let server = Arc::clone(self);
+        self.port.spawn(async move { course::fill_from_stock(&server, id).await }.boxed());
         made
     }
 
-    /// Steps 8, 9, 13 and 17: takes the next record of a decision.
-    pub(crate) async fn append_record(
+    /// Steps 8, 9, 13 and 17: takes the next record of a decision; it is on disk when this returns.
+    /// The same one again is accepted again.
+    ///
+    /// # Errors
+    /// `Conflict` if another record came first; `Refused` says what is wrong with it; `NotFound`,
+    /// `Busy`, `Elsewhere`, `Unavailable`.
+    pub async fn append_record(
         self: &Arc<Self>,
         id: DecisionId,
         bytes: &[u8],
@@ -277,73 +296,65 @@ impl Core {
         }
         let taken = self.take_record_in(id, bytes, false).await;
         // It may have come between what others hold and the chain, or be what made room for it.
-        self.spawn(holding::take_what_is_held(Arc::clone(self), id));
+        let server = Arc::clone(self);
+        self.port.spawn(async move { holding::take_what_is_held(&server, id).await }.boxed());
         taken
     }
 
-    pub(crate) fn decision(&self, id: &DecisionId) -> Result<DecisionInfo, ServiceError> {
-        let world = self.world();
-        let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
-        let (people, answered, verified, deadline) = match &decision.course {
-            Course::UnderWay(chain) => {
-                (chain.remaining(), chain.answered(), chain.verified(), chain.draft().deadline)
-            }
-            Course::Ended(ended) => {
-                (ended.remaining(), ended.answered(), ended.verified(), ended.deadline())
-            }
-        };
-        let refusal = self.decisions.refusals.lock().expect("no panic while held").get(id).cloned();
-        Ok(DecisionInfo {
-            id: id.to_hex(),
-            records: decision.length(),
-            head: decision.head().to_hex(),
-            stage: DecisionStage::of(decision.stage(), decision.is_opened()),
-            people,
-            answered,
-            verified,
-            deadline,
-            openings: decision.opened.iter().map(|party| party.0).collect(),
-            refusal: refusal.or_else(|| decision.shortage.clone()),
-        })
+    /// How a decision stands here.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn decision(&self, id: DecisionId) -> Result<DecisionInfo, ServiceError> {
+        let info = self.read(|decisions| decisions.info(&id)).ok_or_else(no_decision)?;
+        let refusals = self.limits.refusals.lock().expect("no panic while held");
+        let refusal = refusals.get(&id).cloned().or(info.refusal);
+        Ok(DecisionInfo { refusal, ..info })
     }
 
-    /// Returns as soon as the chain has record `from` or more than `opened` servers have opened it,
-    /// and after `wait` anyway.
-    pub(crate) async fn records_reach(
+    fn must_exist(&self, id: &DecisionId) -> Result<(), ServiceError> {
+        if self.read(|decisions| decisions.get(id).is_some()) { Ok(()) } else { Err(no_decision()) }
+    }
+
+    /// Returns as soon as a decision has record `from`, or more than `opened` servers have opened
+    /// it, and after `wait` anyway.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn records_reach(
         &self,
         id: DecisionId,
         (from, opened): (u32, usize),
         wait: Duration,
     ) -> Result<(), ServiceError> {
-        self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
-        let more = |world: &World| {
-            let decision = world.decisions.kept.get(&id);
+        self.must_exist(&id)?;
+        let more = |decisions: &Decisions| {
+            let decision = decisions.get(&id);
             decision
                 .is_none_or(|decision| decision.length() > from || decision.opened.len() > opened)
         };
-        self.platform.timeout(wait, self.wait_until(more)).await;
+        self.port.timeout(wait, self.port.wait_for(&id.0, more)).await;
         Ok(())
     }
 
-    pub(crate) async fn records(
-        &self,
-        id: DecisionId,
-        from: u32,
-    ) -> Result<RecordsPage, ServiceError> {
-        self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
-        let openings = self.store.decision_openings(&id.0).await.map_err(internal)?;
-        let shown = |(party, opening): &(ostrakon_party::PartyId, Vec<u8>)| OpeningInfo {
+    /// The records of a decision from number `from` on, and what the servers have opened.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn records(&self, id: DecisionId, from: u32) -> Result<RecordsPage, ServiceError> {
+        self.must_exist(&id)?;
+        let openings = self.filed(&id, OPENINGS, (0, READ_RECORDS)).await?;
+        let shown = openings.iter().map(|(party, opening)| OpeningInfo {
             party: party.0,
             opening: BASE64URL_NOPAD.encode(opening),
-        };
-        let openings = openings.iter().map(shown).collect();
+        });
+        let openings = shown.collect();
         let mut records = Vec::new();
-        let (mut next, mut bytes) = (from, 0);
+        let (mut next, mut bytes) = (u64::from(from), 0);
         while bytes < PAGE_BYTES {
-            let rows =
-                self.store.decision_records(&id.0, next, READ_RECORDS).await.map_err(internal)?;
+            let rows = self.filed(&id, RECORDS, (next, READ_RECORDS)).await?;
             let complete = rows.len() < READ_RECORDS as usize;
-            for row in rows {
+            for (_, row) in rows {
                 next += 1;
                 bytes += row.len();
                 records.push(BASE64URL_NOPAD.encode(&row));

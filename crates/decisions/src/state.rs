@@ -1,5 +1,4 @@
-//! Private decisions in the state that the servers agree on. `docs/spec/decide.md` is the
-//! specification; its steps are named here.
+//! What the servers agree on of decisions.
 //!
 //! A decision's chain comes from the scheduler's log alone, and a record is accepted by
 //! [`Chain::check`], the same rule as on people's devices. So it holds or fails alike at every
@@ -7,28 +6,47 @@
 //! log its author knew, which is part of its word: so that, too, is judged alike.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ostrakon_crypto::Digest;
 use ostrakon_decide::{
     Chain, Content, Date, DecisionId, Ended, Held, KeyName, Opening, Operators, Refused,
     SignedRecord, Stage, Unvouched, Vouching, shortage,
 };
-use ostrakon_party::PartyId;
-use ostrakon_store::{Change, DecisionKey, HeldRecord, NewRecord};
+use ostrakon_job::{Deed, Filed, Invalid, SCHEDULER, Said, State, Subject};
+use ostrakon_party::{PartyId, Servers, wire};
+use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage};
+use serde::{Deserialize, Serialize};
 
-use crate::state::{Effect, Invalid, SCHEDULER, World};
+use crate::word::{Word, is_opening, read_record};
 
 /// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes
 /// of memory while they are under way, and a tenth of that when they are over.
-pub const MOST_DECISIONS: usize = 2_000;
-/// Bytes of an encoded opening at most. The tables' limit of 900 entries bounds people times
-/// ballots, so the elements for all who are absent take 28,800 bytes, and proofs and names of 200
-/// people 14,000.
-pub(crate) const OPENING_BYTES: usize = 48_000;
+pub(crate) const MOST_DECISIONS: usize = 2_000;
+
+/// What a record or an opening asks of every server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// Examine a decision that was closed, and open it.
+    Open,
+    /// Take in what other servers hold.
+    TakeHeld,
+    /// A server has opened without parts for all who stayed away, although it has signed for a
+    /// share of each one's key: put that on record.
+    Lacking(PartyId),
+    /// Erase what was kept for a decision that ended without a result.
+    Erase,
+}
+
+impl Task {
+    fn of(self, id: &DecisionId) -> Deed {
+        Deed { subject: id.0, what: wire::encode(&self) }
+    }
+}
 
 /// How far a decision has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Course {
+pub(crate) enum Course {
     /// What its records amount to, all of it.
     UnderWay(Chain),
     /// What is left to know once it has lapsed, was cancelled, or is opened by all servers.
@@ -37,7 +55,7 @@ pub enum Course {
 
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// How far it has come.
     pub course: Course,
     /// What the servers say of who is left out.
@@ -55,10 +73,14 @@ pub struct Decision {
 }
 
 /// The decisions of a deployment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decisions {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decisions {
+    /// The servers; `None` if they are not three.
+    pub operators: Option<Operators>,
+    /// How many servers there are.
+    servers: usize,
     /// By id.
-    pub kept: BTreeMap<DecisionId, Decision>,
+    pub kept: BTreeMap<DecisionId, Arc<Decision>>,
     /// The one-time keys that stand in them.
     pub spent: BTreeSet<KeyName>,
     /// Decisions of earlier generations, which ended with those. A server that has lost its data
@@ -68,9 +90,56 @@ pub struct Decisions {
 }
 
 impl Decisions {
+    /// None yet. Those that this server knows of `ended` with earlier generations, unless they
+    /// begin now.
+    pub fn new(servers: &Servers, ended: BTreeSet<DecisionId>) -> Self {
+        let operators = Operators::new(servers);
+        let (kept, spent) = Default::default();
+        Self { operators, servers: servers.keys.len(), kept, spent, ended }
+    }
+
+    /// A decision that is kept.
+    pub fn get(&self, id: &DecisionId) -> Option<&Decision> {
+        self.kept.get(id).map(|decision| &**decision)
+    }
+
+    /// Those that are kept.
+    pub fn all(&self) -> impl Iterator<Item = (&DecisionId, &Decision)> {
+        self.kept.iter().map(|(id, decision)| (id, &**decision))
+    }
+
+    fn change(&mut self, id: &DecisionId) -> Option<&mut Decision> {
+        self.kept.get_mut(id).map(Arc::make_mut)
+    }
+
     /// Whether a decision is over, or there is none.
     pub fn is_over(&self, id: &DecisionId) -> bool {
-        self.kept.get(id).is_none_or(|decision| decision.chain().is_none())
+        self.get(id).is_none_or(|decision| decision.chain().is_none())
+    }
+
+    /// How a decision stands.
+    pub fn info(&self, id: &DecisionId) -> Option<DecisionInfo> {
+        let decision = self.get(id)?;
+        let (people, answered, verified, deadline) = match &decision.course {
+            Course::UnderWay(chain) => {
+                (chain.remaining(), chain.answered(), chain.verified(), chain.draft().deadline)
+            }
+            Course::Ended(ended) => {
+                (ended.remaining(), ended.answered(), ended.verified(), ended.deadline())
+            }
+        };
+        Some(DecisionInfo {
+            id: id.to_hex(),
+            records: decision.length(),
+            head: decision.head().to_hex(),
+            stage: DecisionStage::of(decision.stage(), decision.is_opened()),
+            people,
+            answered,
+            verified,
+            deadline,
+            openings: decision.opened.iter().map(|party| party.0).collect(),
+            refusal: decision.shortage.clone(),
+        })
     }
 }
 
@@ -161,7 +230,7 @@ impl Decision {
     }
 
     /// Takes what a server opened, once, which is well formed.
-    pub(crate) fn take_opening(&mut self, party: PartyId, opening: &[u8]) {
+    fn take_opening(&mut self, party: PartyId, opening: &[u8]) {
         let (Some(chain), Ok(opening)) = (self.chain(), Opening::decode(opening)) else { return };
         let mut openings = self.openings.clone();
         openings.push((party, opening));
@@ -197,161 +266,73 @@ pub(crate) fn is_takeable(held: &Held, spent: &BTreeSet<KeyName>) -> bool {
     held.spends().is_none_or(|name| !spent.contains(&name))
 }
 
-fn read_record(id: &DecisionId, bytes: &[u8]) -> Option<SignedRecord> {
-    SignedRecord::decode(bytes).ok().filter(|signed| signed.record.decision == *id)
-}
-
-/// Whether these bytes are a record of the decision, whatever it says.
-pub(crate) fn is_record_of(id: &DecisionId, bytes: &[u8]) -> bool {
-    read_record(id, bytes).is_some()
-}
-
-/// Whether these bytes are an opening, whatever it says.
-pub(crate) fn is_opening(bytes: &[u8]) -> bool {
-    bytes.len() <= OPENING_BYTES && Opening::decode(bytes).is_ok()
-}
-
-impl World {
-    /// The servers as decisions know them; `None` if they are not three.
-    pub fn operators(&self) -> Option<Operators> {
-        Operators::new(&self.servers)
-    }
-
-    /// What a record changes that the scheduler announced under `announcement`.
-    pub(crate) fn judge_record(
+/// Judging words.
+impl Decisions {
+    /// Whether a record may stand that the scheduler announced.
+    fn judge_record(
         &self,
-        author: PartyId,
-        after: &[u64],
+        said: &Said<'_>,
         id: &DecisionId,
         bytes: &[u8],
-    ) -> Result<Option<Change>, Invalid> {
-        let announcement = after[author.index()];
-        if author != SCHEDULER {
+    ) -> Result<bool, Invalid> {
+        if said.author != SCHEDULER {
             return Err(Invalid("only the scheduler puts the records of decisions into order"));
         }
         let signed = read_record(id, bytes)
             .ok_or(Invalid("a record is well formed and announced for its own decision"))?;
-        if self.decisions.ended.contains(id) {
-            return Ok(None);
+        if self.ended.contains(id) {
+            return Ok(false);
         }
         let refused = |_| {
             Invalid(
                 "a record is the next of its decision's chain, and follows the rules of decisions",
             )
         };
-        match self.decisions.kept.get(id) {
+        match self.get(id) {
             Some(decision) => {
                 decision.check(&signed).map_err(refused)?;
-                decision.is_vouched_for(&signed, after, &self.decisions.spent)?;
+                decision.is_vouched_for(&signed, said.after, &self.spent)?;
             }
-            None if self.decisions.kept.len() >= MOST_DECISIONS => {
+            None if self.kept.len() >= MOST_DECISIONS => {
                 return Err(Invalid("a deployment keeps a limited number of decisions"));
             }
             None => {
-                let three = self.operators();
+                let three = self.operators;
                 let operators = three.ok_or(Invalid("decisions are made with three servers"))?;
                 drop(Chain::begin(operators, &signed).map_err(refused)?);
             }
         }
-        let spends = signed.record.spends();
-        if spends.is_some_and(|name| self.decisions.spent.contains(&name)) {
+        if signed.record.spends().is_some_and(|name| self.spent.contains(&name)) {
             return Err(Invalid("a one-time key stands in one decision only"));
         }
-        Ok(Some(Change::DecisionRecord(NewRecord {
-            decision: id.0,
-            number: signed.record.number,
-            announcement,
-            closes: matches!(signed.record.content, Content::Close { .. }),
-            spends: spends.map(|name| (name.owner.0, name.serial.0)),
-            body: bytes.to_vec(),
-        })))
+        Ok(true)
     }
 
-    /// What a server's word changes that a date has passed.
-    pub(crate) fn judge_date(
-        &self,
-        author: PartyId,
-        id: &DecisionId,
-        date: Date,
-    ) -> Result<Option<Change>, Invalid> {
-        let decision = self.decisions.kept.get(id);
-        let new = decision.is_some_and(|decision| {
+    /// Whether a server's word that a date has passed is news.
+    fn judge_date(&self, author: PartyId, id: &DecisionId, date: Date) -> bool {
+        self.get(id).is_some_and(|decision| {
             decision.chain().is_some() && !decision.vouching.is_due(author, date)
-        });
-        let change = Change::DecisionDue { decision: id.0, date: date.number(), party: author };
-        Ok(new.then_some(change))
+        })
     }
 
-    /// What a server's word changes that it holds a record.
-    pub(crate) fn judge_held(
-        &self,
-        author: PartyId,
-        announcement: u64,
-        id: &DecisionId,
-        bytes: &[u8],
-    ) -> Result<Option<Change>, Invalid> {
+    /// Whether a server's word that it holds a record is news.
+    fn judge_held(&self, said: &Said<'_>, id: &DecisionId, bytes: &[u8]) -> Result<bool, Invalid> {
         let signed = read_record(id, bytes)
             .ok_or(Invalid("a record that a server holds is well formed and of its decision"))?;
-        let decision = self.decisions.kept.get(id);
-        let held = decision.and_then(|decision| {
-            let chain = decision.chain()?;
-            decision.vouching.held(chain, (author, announcement), &signed)
-        });
-        let change = |held: Held| {
-            Change::DecisionHeld(HeldRecord {
-                decision: id.0,
-                party: held.by,
-                announcement: held.announcement,
-                person: held.person,
-                previous: held.previous.0,
-                body: held.record,
-            })
-        };
-        Ok(held.map(change))
+        let by = (said.author, said.number);
+        let held = |decision: &Decision| decision.vouching.held(decision.chain()?, by, &signed);
+        Ok(self.get(id).and_then(held).is_some())
     }
 
-    /// Takes a server's word that a date has passed.
-    fn take_due(
-        &mut self,
-        id: &DecisionKey,
-        (date, party): (u8, PartyId),
-        announcement: u64,
-    ) -> Vec<Effect> {
-        let decision = self.decisions.kept.get_mut(&DecisionId(*id));
-        if let (Some(decision), Some(date)) = (decision, Date::of(date)) {
-            decision.vouching.note_due(party, date, announcement);
-        }
-        self.version += 1;
-        Vec::new()
-    }
-
-    /// Takes a server's word that it holds a record.
-    fn take_held(&mut self, held: &HeldRecord) -> Vec<Effect> {
-        let id = DecisionId(held.decision);
-        if let Some(decision) = self.decisions.kept.get_mut(&id) {
-            decision.vouching.hold(Held {
-                by: held.party,
-                announcement: held.announcement,
-                person: held.person,
-                previous: Digest(held.previous),
-                record: held.body.clone(),
-            });
-        }
-        self.version += 1;
-        vec![Effect::TakeHeld(id)]
-    }
-
-    /// What an opening changes that its server announced after so many announcements of each
-    /// server.
-    pub(crate) fn judge_decryption(
+    /// Whether an opening changes anything.
+    fn judge_opening(
         &self,
-        author: PartyId,
-        after: &[u64],
+        said: &Said<'_>,
         id: &DecisionId,
         opening: &[u8],
-    ) -> Result<Option<Change>, Invalid> {
-        let known = after[SCHEDULER.index()];
-        let decision = self.decisions.kept.get(id);
+    ) -> Result<bool, Invalid> {
+        let known = said.after[SCHEDULER.index()];
+        let decision = self.get(id);
         // Whoever delivers this has delivered as much of the scheduler's log as its author had.
         let decision =
             decision.filter(|decision| decision.closed.is_some_and(|closed| closed < known));
@@ -360,69 +341,106 @@ impl World {
         if !is_opening(opening) {
             return Err(Invalid("an opening must be well formed"));
         }
-        if decision.opened.contains(&author) {
-            return Ok(None);
-        }
-        Ok(Some(Change::DecisionOpening { decision: id.0, party: author, body: opening.to_vec() }))
+        Ok(!decision.opened.contains(&said.author))
     }
+}
 
-    /// Takes what was judged of decisions.
-    pub(crate) fn apply_to_decisions(&mut self, number: u64, change: &Change) -> Vec<Effect> {
-        match change {
-            Change::DecisionRecord(record) => self.take_record(record),
-            Change::DecisionDue { decision, date, party } => {
-                self.take_due(decision, (*date, *party), number)
-            }
-            Change::DecisionHeld(held) => self.take_held(held),
-            Change::DecisionOpening { decision, party, body } => {
-                self.take_opening(decision, *party, body)
-            }
-            _ => Vec::new(),
+/// Taking what was judged.
+impl Decisions {
+    /// Takes a record, announcement `number` of the scheduler.
+    fn take_record(&mut self, id: &DecisionId, number: u64, bytes: &[u8]) -> Vec<Deed> {
+        let signed = SignedRecord::decode(bytes).expect("well formed when it was judged");
+        self.extend(&signed).expect("checked when it was judged");
+        let closes = matches!(signed.record.content, Content::Close { .. });
+        if let (true, Some(decision)) = (closes, self.change(id)) {
+            decision.closed = Some(number);
         }
-    }
-
-    /// Takes a record that was judged.
-    fn take_record(&mut self, new: &NewRecord) -> Vec<Effect> {
-        let id = DecisionId(new.decision);
-        let signed = SignedRecord::decode(&new.body).expect("well formed when it was judged");
-        self.extend_decision(&signed).expect("checked when it was judged");
-        if let (true, Some(decision)) = (new.closes, self.decisions.kept.get_mut(&id)) {
-            decision.closed = Some(new.announcement);
-        }
-        self.version += 1;
-        let stage = self.decisions.kept.get(&id).map(Decision::stage);
-        match (new.closes, stage) {
-            (true, _) => vec![Effect::Open(id)],
-            (false, Some(Stage::Lapsed | Stage::Cancelled)) => vec![Effect::Erase(id)],
+        match (closes, self.get(id).map(Decision::stage)) {
+            (true, _) => vec![Task::Open.of(id)],
+            (false, Some(Stage::Lapsed | Stage::Cancelled)) => vec![Task::Erase.of(id)],
             (false, _) => Vec::new(),
         }
     }
 
     /// Puts a record at the end of its decision's chain, or begins the decision. It was judged
     /// here, or before a restart: its signatures and proofs are not verified again.
-    pub(crate) fn extend_decision(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
+    fn extend(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
         let id = signed.record.decision;
-        match self.decisions.kept.get_mut(&id) {
+        match self.change(&id) {
             Some(decision) => decision.apply_checked(signed)?,
             None => {
-                let operators = self.operators().ok_or(Refused::Form)?;
+                let operators = self.operators.ok_or(Refused::Form)?;
                 let chain = Chain::begin_checked(operators, signed)?;
-                self.decisions.kept.insert(id, Decision::new(chain, self.trusts.parties()));
+                self.kept.insert(id, Arc::new(Decision::new(chain, self.servers)));
+                self.ended.remove(&id);
             }
         }
-        self.decisions.spent.extend(signed.record.spends());
+        self.spent.extend(signed.record.spends());
         Ok(())
     }
 
-    /// Takes an opening that was judged.
-    fn take_opening(&mut self, id: &DecisionKey, party: PartyId, opening: &[u8]) -> Vec<Effect> {
-        let id = DecisionId(*id);
-        let mut lacks = false;
-        if let Some(decision) = self.decisions.kept.get_mut(&id) {
-            lacks = decision.lacks_parts(opening);
-            decision.take_opening(party, opening);
+    /// Takes a server's word that it holds a record.
+    fn take_held(&mut self, id: &DecisionId, (by, announcement): (PartyId, u64), record: Vec<u8>) {
+        let signed = SignedRecord::decode(&record).expect("well formed when it was judged");
+        let (previous, person) = (signed.record.previous, signed.record.speaks_for());
+        if let (Some(decision), Some(person)) = (self.change(id), person) {
+            decision.vouching.hold(Held { by, announcement, person, previous, record });
         }
-        self.version += 1;
-        if lacks { vec![Effect::Lacking(id, party)] } else { Vec::new() }
+    }
+
+    /// Takes what a server opened.
+    fn take_opening(&mut self, id: &DecisionId, party: PartyId, opening: &[u8]) -> Vec<Deed> {
+        let Some(decision) = self.change(id) else { return Vec::new() };
+        let lacks = decision.lacks_parts(opening);
+        decision.take_opening(party, opening);
+        if lacks { vec![Task::Lacking(party).of(id)] } else { Vec::new() }
+    }
+}
+
+impl State for Decisions {
+    fn judge(&self, said: &Said<'_>, subject: &Subject, word: &[u8]) -> Result<bool, Invalid> {
+        let id = DecisionId(*subject);
+        match Word::read(word)? {
+            Word::Record(record) => self.judge_record(said, &id, &record),
+            Word::Due(date) => Ok(self.judge_date(said.author, &id, date)),
+            Word::Held(record) => self.judge_held(said, &id, &record),
+            Word::Opened(opening) => self.judge_opening(said, &id, &opening),
+        }
+    }
+
+    fn filed(&self, author: PartyId, subject: &Subject, word: &[u8]) -> Filed {
+        let word = Word::read(word).expect("well formed when it was judged");
+        word.filed(author, &DecisionId(*subject))
+    }
+
+    fn apply(&mut self, by: (PartyId, u64), subject: &Subject, word: &[u8]) -> Vec<Deed> {
+        let (id, (author, number)) = (DecisionId(*subject), by);
+        match Word::read(word).expect("well formed when it was judged") {
+            Word::Record(record) => self.take_record(&id, number, &record),
+            Word::Due(date) => {
+                if let Some(decision) = self.change(&id) {
+                    decision.vouching.note_due(author, date, number);
+                }
+                Vec::new()
+            }
+            Word::Held(record) => {
+                self.take_held(&id, by, record);
+                vec![Task::TakeHeld.of(&id)]
+            }
+            Word::Opened(opening) => self.take_opening(&id, author, &opening),
+        }
+    }
+
+    fn undone(&self, me: PartyId) -> Vec<Deed> {
+        let unopened =
+            self.all().filter(|(_, decision)| decision.closed.is_some() && !decision.is_opened());
+        let open = unopened.map(|(id, _)| Task::Open.of(id));
+        let under_way =
+            self.all().filter(|(_, decision)| me == SCHEDULER && decision.chain().is_some());
+        open.chain(under_way.map(|(id, _)| Task::TakeHeld.of(id))).collect()
+    }
+
+    fn view(&self, subject: &Subject) -> Option<serde_json::Value> {
+        serde_json::to_value(self.info(&DecisionId(*subject))?).ok()
     }
 }
