@@ -151,6 +151,12 @@ impl Room {
         self.known.statuses.subscribe()
     }
 
+    /// What each server has said last of how the room stands, by its number.
+    pub fn latest_statuses(&self) -> Vec<Option<Status>> {
+        let statuses = self.known.statuses.borrow();
+        statuses.iter().map(|word| word.as_ref().map(|word| word.0.clone())).collect()
+    }
+
     /// Changes with a status that is news to a participant, more than how many there are.
     pub fn news(&self) -> watch::Receiver<u64> {
         self.known.news.subscribe()

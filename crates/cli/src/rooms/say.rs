@@ -81,10 +81,7 @@ pub async fn run(options: Options) -> Result<()> {
             published = &mut published => break published?,
             changed = statuses.changed() => {
                 changed?;
-                let words = statuses.borrow_and_update().clone();
-                let statuses: Vec<_> =
-                    words.iter().map(|word| word.as_ref().map(|word| word.0.clone())).collect();
-                progress.borrow_mut().look(&statuses, &trust);
+                progress.borrow_mut().look(&room.latest_statuses(), &trust);
             }
         }
     };

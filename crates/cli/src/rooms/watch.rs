@@ -70,7 +70,7 @@ pub async fn run(options: Options) -> Result<()> {
         let new: Vec<_> = entries.borrow_and_update().iter().skip(printed).cloned().collect();
         printed += new.len();
         new.iter().try_for_each(|signed| print(signed, options.json))?;
-        let missing = missing(&statuses.borrow_and_update(), &trust);
+        let missing = missing(&room.latest_statuses(), &trust);
         let news = !sealed && missing != told;
         if let Some(words) = say::missing_in_words(missing).filter(|_| news) {
             eprintln!("{words}");
