@@ -197,13 +197,7 @@ impl Client {
     /// whether anybody is called or not.
     pub(crate) fn hear_answers(&mut self, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {
         let (room, width) = (self.room, self.width);
-        let calls = self.contacts.iter().filter_map(|contact| {
-            Some((Some(contact.number), contact.calling.as_ref()?.opening.clone()?))
-        });
-        let mut calls: Vec<(Option<u32>, Opening)> = calls.collect();
-        let all = calls.len().max(CALLS_TRIED);
-        calls.resize_with(all, || (None, Opening::of_nobody()));
-        for (contact, opening) in calls {
+        for (contact, opening) in self.openings(CALLS_TRIED) {
             let address = opening.address(round);
             let mut found = rows.iter().filter_map(|row| split(row, width));
             let Some((_, locked)) = found.find(|(at, _)| **at == address) else { continue };
@@ -212,6 +206,18 @@ impl Client {
                 self.answered(contact, &answer, round, events);
             }
         }
+    }
+
+    /// What the first row of each whom the user calls is found by, and so many made up that there
+    /// are at least so many.
+    fn openings(&self, at_least: usize) -> Vec<(Option<u32>, Opening)> {
+        let calls = self.contacts.iter().filter_map(|contact| {
+            Some((Some(contact.number), contact.calling.as_ref()?.opening.clone()?))
+        });
+        let mut calls: Vec<_> = calls.collect();
+        let all = calls.len().max(at_least);
+        calls.resize_with(all, || (None, Opening::of_nobody()));
+        calls
     }
 
     /// Every link and every call of the user's own, and so many made up that there are at least so
