@@ -19,7 +19,7 @@ const ADDRESSES: u8 = 20;
 const GROWTH: u64 = 64 << 20;
 
 fn joins() -> u32 {
-    if nightly() { 1_000_000 } else { 400 }
+    if nightly() { 1_000_000 } else { 1_000 }
 }
 
 #[tokio::test(flavor = "multi_thread")]
