@@ -110,8 +110,9 @@ fn wait_for_what_is_left() -> Result<()> {
 /// Seconds that children used which were waited for: cutime and cstime, fields 16 and 17 (proc(5)).
 fn of_children(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
-    let times = fields.split_whitespace().skip(13).take(2).map(|word| word.parse::<u32>().ok());
-    Some(f64::from(times.sum::<Option<u32>>()?) / TICKS)
+    let mut times = fields.split_whitespace().skip(13).map(|word| word.parse::<u32>().ok());
+    let (user, system) = (times.next()??, times.next()??);
+    Some((f64::from(user) + f64::from(system)) / TICKS)
 }
 
 /// Package and test binary, as nextest names them; the file's name if it does not say.
