@@ -52,21 +52,21 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
     step(Lane::Rust, "build", Budget::cold(90, 800), |_| build()),
-    step(Lane::Rust, "test", Budget::cold(520, 640), test),
+    step(Lane::Rust, "test", Budget::cold(520, 700), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| {
         shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     }),
-    step(Lane::Checks, "clippy", Budget::cold(45, 300), |_| {
+    step(Lane::Checks, "clippy", Budget::cold(90, 400), |_| {
         let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         shell::run(&mut shell::cargo(&arguments))
     })
     .after(&["build"]),
-    step(Lane::Checks, "doc", Budget::cold(45, 150), |_| {
+    step(Lane::Checks, "doc", Budget::cold(60, 200), |_| {
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),
     step(Lane::Checks, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
-    step(Lane::Checks, "planted", Budget::cold(120, 300), |_| mutants::run_drawn()),
+    step(Lane::Checks, "planted", Budget::cold(200, 400), |_| mutants::run_drawn()),
     step(Lane::Web, "web-install", Budget::cold(10, 90), |_| web::install()),
     step(Lane::Web, "web-format", Budget::of(60), |_| {
         shell::run(&mut web::npm(&["run", "format:check"]))
