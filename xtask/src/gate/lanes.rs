@@ -1,7 +1,7 @@
-//! Steps that run side by side: one after the other within a lane, all lanes at once.
+//! Steps that run side by side: one after the other within a lane, both lanes at once.
 //!
 //! What a step prints goes into a file of its own, `target/gate/STEP.log`, and is shown when the
-//! step fails: several lanes on one terminal would be unreadable.
+//! step fails: two lanes on one terminal would be unreadable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ pub fn run<'a>(steps: &[&'a Step], depth: Depth, record: Option<Record>) -> Resu
     };
     let start = now();
     std::thread::scope(|scope| {
-        let lanes = [Lane::Rust, Lane::Checks, Lane::Web].map(|lane| {
+        let lanes = [Lane::Rust, Lane::Web].map(|lane| {
             let (board, logs) = (&board, logs.as_path());
             scope.spawn(move || run_lane(lane, steps, board, logs, depth))
         });

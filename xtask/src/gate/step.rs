@@ -13,8 +13,6 @@ use super::budget::Budget;
 pub enum Lane {
     /// What cargo compiles and tests.
     Rust,
-    /// What else is checked of it, which fills the time in which tests wait.
-    Checks,
     /// The page, up to the browsers.
     Web,
 }
