@@ -217,7 +217,8 @@ fn cases(room: &str) -> Vec<Case> {
         says,
     };
     let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
-    let issue = format!("/epochs/0/issue?key={key}&exchange={key}&signature={signature}");
+    // Of an epoch that is there a signature that is none is refused before anything else.
+    let issue = format!("/epochs/9999/issue?key={key}&exchange={key}&signature={signature}");
     let unknown = "0".repeat(32);
     vec![
         case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),
