@@ -92,6 +92,8 @@ export class Visitor {
   }
 
   async leave() {
+    // An answer that a test would have changed may be under way.
+    await this.page.unrouteAll({ behavior: 'ignoreErrors' });
     await this.page.context().close();
   }
 
