@@ -143,10 +143,11 @@ impl Up {
     }
 }
 
-/// The process ids of a process's children.
+/// The process ids of a process's children, the first started first. Numbers begin anew at the
+/// system's largest, so they alone do not tell the order.
 pub fn children(parent: u32) -> Vec<u32> {
     let output = Command::new("ps")
-        .args(["-o", "pid=", "--ppid", &parent.to_string()])
+        .args(["-o", "pid=", "--sort", "start_time,pid", "--ppid", &parent.to_string()])
         .output()
         .expect("ps is there");
     let text = String::from_utf8(output.stdout).expect("numbers");
