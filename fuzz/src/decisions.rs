@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use ostrakon_crypto::sealed::Sealed;
 use ostrakon_crypto::{Secret, Signature, SigningKey, Stream};
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{
     Ballot, Chain, Content, DecisionId, Deposit, Draft, Examined, Function, HelperKey, Invitation,
     KeyStatement, Layer, Link, Memory, Opening, Operators, Person, Seat, Serial, SignedRecord, Tie,

@@ -16,9 +16,6 @@ const MOST_LINES: usize = 600;
 const MOST_COLUMNS: usize = 100;
 /// Source files that lie in one folder.
 const MOST_FILES: usize = 15;
-/// Folders with more files than that, and how many. The numbers only ever fall.
-const CROWDED: [(&str, usize); 3] =
-    [("crates/api/src", 16), ("crates/decide/src", 19), ("crates/node/tests/servers", 18)];
 /// Letters of a commit's subject.
 const MOST_SUBJECT: usize = 72;
 /// Commits before this day were made under no limit.
@@ -46,7 +43,7 @@ pub fn check() -> Result<()> {
             *folders.entry(folder(name)).or_default() += 1;
         }
     }
-    complaints.extend(crowded(&folders, &CROWDED));
+    complaints.extend(crowded(&folders));
     let since = format!("--since={SUBJECTS_SINCE}");
     let log = ["log", "--no-merges", "--format=%h %s", &since];
     let subjects = String::from_utf8(shell::output(shell::program("git").args(log))?)?;
@@ -61,24 +58,13 @@ fn folder(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Folders that hold more files than they may, and allowances that are not needed any more.
-fn crowded(folders: &BTreeMap<&str, usize>, allowed: &[(&str, usize)]) -> Vec<String> {
-    let allowance = |folder: &str| {
-        allowed.iter().find(|(name, _)| *name == folder).map_or(MOST_FILES, |(_, most)| *most)
-    };
-    let full = folders.iter().filter(|(folder, files)| allowance(folder) < **files);
+/// Folders that hold more files than they may.
+fn crowded(folders: &BTreeMap<&str, usize>) -> Vec<String> {
+    let full = folders.iter().filter(|(_, files)| MOST_FILES < **files);
     let full = full.map(|(folder, files)| {
-        let most = allowance(folder);
-        format!("{folder}: {files} source files, more than {most}; make folders by subject")
+        format!("{folder}: {files} source files, more than {MOST_FILES}; make folders by subject")
     });
-    let loose = allowed.iter().filter(|(name, most)| {
-        let files = folders.get(name).copied().unwrap_or(0);
-        files < *most
-    });
-    let loose = loose.map(|(name, most)| {
-        format!("{name}: fewer than {most} files by now; lower its number in CROWDED")
-    });
-    full.chain(loose).collect()
+    full.collect()
 }
 
 /// What is wrong with a line of `git log` that has a commit's name and its subject.
@@ -166,12 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn a_crowded_folder_is_found_and_so_is_an_allowance_that_is_too_large() {
-        let folders = BTreeMap::from([("a", MOST_FILES + 1), ("b", MOST_FILES), ("c", 20)]);
-        let complaints = crowded(&folders, &[("c", 21)]);
-        assert_eq!(complaints.len(), 2, "{complaints:?}");
-        assert!(complaints[0].starts_with("a: ") && complaints[1].starts_with("c: "));
-        assert!(crowded(&folders, &[("a", MOST_FILES + 1), ("c", 20)]).is_empty());
+    fn a_crowded_folder_is_found() {
+        let complaints = crowded(&BTreeMap::from([("a", MOST_FILES + 1), ("b", MOST_FILES)]));
+        assert_eq!(complaints.len(), 1);
+        assert!(complaints[0].starts_with("a: "), "{complaints:?}");
     }
 
     #[test]

@@ -25,16 +25,14 @@ mod openapi;
 mod operator;
 mod problem;
 mod router;
-mod socket;
-mod tls;
 mod web;
 
 pub use committee::{Missing, Operating, committee_router};
 pub use extract::OperatorToken;
 pub use listen::serve;
+pub use listen::tls::{CertificateError, Listener, Tls, certificate_expires};
 pub use log::LogControl;
 pub use mixer::{Machine, MixerOperating, mixer_router};
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use router::{Options, router};
-pub use tls::{CertificateError, Listener, Tls, certificate_expires};

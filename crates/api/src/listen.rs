@@ -1,5 +1,8 @@
 //! The socket: connections with limits, and an orderly end.
 
+mod socket;
+pub mod tls;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,11 +17,11 @@ use ostrakon_node::config::Limits;
 use tokio::net::TcpStream;
 use tower_http::add_extension::AddExtension;
 
+use self::socket::{Socket, closing};
+use self::tls::{Listener, Stream, Tls};
 use crate::client::Client;
 use crate::counts::{Counted, Tally};
 use crate::problem::Problem;
-use crate::socket::{Socket, closing};
-use crate::tls::{Listener, Stream, Tls};
 
 /// How long a client may take to send a request's header, and to stay connected without sending
 /// one.

@@ -3,10 +3,12 @@
 //!
 //! The state is light: who takes part and with which key, who answered, the head. It holds no
 //! tables. That a step's proof holds is not looked at here but by [`Chain::verify_step`],
-//! [`crate::visit`] and [`crate::opening`].
+//! [`crate::device::visit`] and [`crate::opening`].
 
 mod ended;
+pub mod residual;
 mod rules;
+mod session;
 pub mod vouch;
 
 use std::sync::Arc;
@@ -17,13 +19,13 @@ use ostrakon_onepass::{self as onepass, History, Ristretto};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
+use self::session::Roster;
 use crate::draft::{DecisionId, Draft, Seat};
+use crate::keys::layers::Layer;
 use crate::keys::{KeyStatement, account_seed, joining_seed};
-use crate::layers::Layer;
 use crate::operators::{Operators, SERVERS};
 use crate::record::{Content, Record, SignedRecord};
 use crate::refused::Refused;
-use crate::session::Roster;
 use rules::Signatures;
 
 /// How far a decision has come. Whether a closed one has its result is told by the servers'

@@ -1,5 +1,6 @@
 //! What is decided, by whom, and how: the draft, which the creator signs.
 
+pub mod function;
 pub mod gathering;
 pub mod warning;
 
@@ -11,7 +12,7 @@ use ostrakon_onepass::params::{CIPHERTEXT_BYTES, MAX_ENTRIES, proof_bytes, table
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Function;
+use crate::draft::function::Function;
 use crate::hex::hexadecimal;
 use crate::operators::SERVERS;
 use crate::record::RECORD_BYTES;

@@ -1,5 +1,8 @@
 //! One-time keys: what is said of them, and what makes them certified (spec, steps 2 and 3).
 
+pub mod layers;
+pub mod shares;
+
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_onepass::{Helpers, LayerKey, OneTimeKey, ProofOfPossession, Ristretto};
 use ostrakon_party::PartyId;

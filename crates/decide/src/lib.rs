@@ -13,43 +13,34 @@
 //! `docs/spec/decide.md`. The mathematics is `ostrakon_onepass`. Everything here is computation: no
 //! clock, no sockets, no disk; randomness is passed in. It builds for WebAssembly.
 
-pub mod archive;
 pub mod chain;
+pub mod device;
 pub mod draft;
-pub mod function;
 mod hex;
 pub mod keys;
-pub mod layers;
-pub mod link;
-pub mod memory;
 pub mod opening;
 pub mod operators;
-pub mod receipt;
 pub mod record;
 pub mod refused;
-pub mod residual;
-mod session;
-pub mod shares;
-pub mod visit;
 
-pub use archive::{Archive, Report};
+pub use chain::residual::{Residual, residual};
 pub use chain::vouch::{self, Date, Held, Unvouched, Vouching};
 pub use chain::{Chain, Ended, Stage, Standing};
+pub use device::link::{JoinLink, Link};
+pub use device::memory::Memory;
+pub use device::receipt::{Acknowledgement, Receipt};
+pub use device::visit::Visit;
+pub use draft::function::{Function, Meaning, Tie};
 pub use draft::gathering::{self, Gathering, GatheringId};
 pub use draft::warning::{Warning, warnings};
 pub use draft::{Ballot, DecisionId, Draft, InvalidDraft, Person, Seat};
-pub use function::{Function, Meaning, Tie};
+pub use keys::layers::Layer;
+pub use keys::shares::{Deposit, HeldShare, HelperKey, NewKey};
 pub use keys::{CertifiedKey, InvalidKey, KeyName, KeyStatement, Serial};
-pub use layers::Layer;
-pub use link::{JoinLink, Link};
-pub use memory::Memory;
+pub use opening::archive::{Archive, Report};
 pub use opening::{Examined, NotYet, Opening, Outcome, StandIn, examine, shortage};
 pub use operators::Operators;
-pub use receipt::{Acknowledgement, Receipt};
 pub use record::{Content, Creation, Record, SignedRecord};
 pub use refused::Refused;
-pub use residual::{Residual, residual};
-pub use shares::{Deposit, HeldShare, HelperKey, NewKey};
-pub use visit::Visit;
 
 pub use ostrakon_party::Invitation;

@@ -1,6 +1,8 @@
 //! After the close: every server checks everything and opens its part, and whoever has the parts
 //! computes the result (spec, steps 15 and 16).
 
+pub mod archive;
+
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_onepass::{
     Absence, Closing, Layer as EngineLayer, PartialDecryption, Removed, Ristretto,
@@ -10,14 +12,14 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, Stage};
-use crate::function::Meaning;
+use crate::device::visit::Visit;
+use crate::draft::function::Meaning;
+use crate::keys::layers;
+use crate::keys::shares::HeldShare;
 use crate::keys::{KeyName, KeyStatement};
-use crate::layers;
 use crate::operators::{Operators, SERVERS};
 use crate::record::SignedRecord;
 use crate::refused::Refused;
-use crate::shares::HeldShare;
-use crate::visit::Visit;
 
 /// A server's part as a helper for one absent person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

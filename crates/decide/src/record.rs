@@ -5,8 +5,8 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::{DecisionId, Draft};
+use crate::keys::layers::Layer;
 use crate::keys::{CertifiedKey, KeyName};
-use crate::layers::Layer;
 use crate::operators::{Operators, SERVERS};
 use crate::refused::Refused;
 

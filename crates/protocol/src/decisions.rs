@@ -22,8 +22,8 @@ pub struct DepositReceipt {
 pub struct Acknowledged {
     /// The server.
     pub party: u8,
-    /// On decision, number and digest of the record (`ostrakon_decide::receipt::acknowledged`);
-    /// hexadecimal, 128 characters.
+    /// On decision, number and digest of the record
+    /// (`ostrakon_decide::device::receipt::acknowledged`); hexadecimal, 128 characters.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub signature: Signature,
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Signature, SigningKey};
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::keys::{GRACE, MOST_LIFETIME, STOCK_THRESHOLD, certify, stock_digest};
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Serial, Stage, Visit};
 use ostrakon_party::wire;
 use ostrakon_protocol::decisions::{DepositReceipt, StockLevel};

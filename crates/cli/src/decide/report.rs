@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
-use ostrakon_decide::archive::{Part, ReportedPerson};
+use ostrakon_decide::opening::archive::{Part, ReportedPerson};
 use ostrakon_decide::operators::SERVERS;
 use ostrakon_decide::{Ballot, Chain, Meaning, Opening, Outcome, Report, Stage};
 use ostrakon_party::PartyId;

@@ -4,8 +4,8 @@ use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 
 use super::{Chain, Stage};
+use crate::draft::function::Function;
 use crate::draft::{DecisionId, Seat};
-use crate::function::Function;
 use crate::keys::{CertifiedKey, GRACE, InvalidKey};
 use crate::operators::Operators;
 use crate::record::{Content, Creation, MOST_RECORDS, RECORD_BYTES, SignedRecord, claim_digest};

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::draft::function::{Function, Meaning};
 use crate::draft::{Ballot, Draft};
-use crate::function::{Function, Meaning};
 
 /// A way in which a result tells single answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

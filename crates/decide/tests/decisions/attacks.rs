@@ -1,7 +1,7 @@
 //! Records that cheats sign, each of which the one rule refuses and names.
 
 use ostrakon_crypto::{Digest, Signature, SigningKey};
-use ostrakon_decide::layers::FRESH;
+use ostrakon_decide::keys::layers::FRESH;
 use ostrakon_decide::record::{claim_digest, create};
 use ostrakon_decide::*;
 

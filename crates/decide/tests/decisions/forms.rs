@@ -2,7 +2,7 @@
 
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Signature, Stream, VerifyingKey};
-use ostrakon_decide::archive::{ARCHIVE_FORMAT, ArchivedOpening};
+use ostrakon_decide::opening::archive::{ARCHIVE_FORMAT, ArchivedOpening};
 use ostrakon_decide::record::RECORD_BYTES;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, wire};

@@ -1,8 +1,8 @@
 //! Keys, shares and receipts that cheats make.
 
 use ostrakon_crypto::Signature;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::keys::{InvalidKey, PublicBytes, certify, receipt_digest};
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 

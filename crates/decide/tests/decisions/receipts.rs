@@ -2,10 +2,10 @@
 //! again, deposits that are their owner's and end, accounts that do not link decisions.
 
 use ostrakon_crypto::Signature;
+use ostrakon_decide::device::receipt::acknowledged;
 use ostrakon_decide::keys::{
     GRACE, InvalidKey, MOST_LIFETIME, account_for, receipt_digest, stock_digest,
 };
-use ostrakon_decide::receipt::acknowledged;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 

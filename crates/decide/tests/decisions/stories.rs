@@ -1,6 +1,6 @@
 //! Decisions in which everybody keeps to the rules.
 
-use ostrakon_decide::archive::Part;
+use ostrakon_decide::opening::archive::Part;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 

@@ -2,9 +2,9 @@
 
 use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
 use ostrakon_decide::draft::least_quorum;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::keys::{certify, receipt_digest};
 use ostrakon_decide::record::create;
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, Servers, SessionId};
 

@@ -1,6 +1,10 @@
 //! Servers in one process, over real links on loopback, and participants that talk to them as
 //! over HTTP.
 
+pub mod clocked;
+pub mod engine;
+pub mod scene;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +24,8 @@ use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 use ostrakon_testkit::free_ports;
 
-use crate::clocked::{Ahead, Clocked};
-use crate::engine::{Controls, PlainProvider, trust};
+use self::clocked::{Ahead, Clocked};
+use self::engine::{Controls, PlainProvider, trust};
 
 /// Long enough for anything here, also on a busy machine.
 pub const LONG: Duration = Duration::from_secs(300);

@@ -3,11 +3,13 @@
 
 pub mod asking;
 mod gathering;
+pub mod group;
+mod mail;
 
 use std::time::Duration;
 
 use ostrakon_crypto::{SigningKey, Stream};
-use ostrakon_decide::shares::new_key;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_decisions::{DRAFTS, LAYERS, NUMBER, SHARES, Word};
 use ostrakon_node::Service;
@@ -19,12 +21,12 @@ use ostrakon_protocol::decisions::DecisionStage;
 use sqlx::{AnyConnection, Connection};
 
 use self::asking::Asking;
-use crate::common::{Deployment, LONG, key, now};
-use crate::group::{
+use self::group::{
     EXPIRES, Group, account, certified, creator, draft, draft_of, draw, first_record, put_forward,
     put_forward_by, records, refused, seeded,
 };
-use crate::scene::{P0, P1, P2, Scene, tag};
+use crate::common::scene::{P0, P1, P2, Scene, tag};
+use crate::common::{Deployment, LONG, key, now};
 
 /// Hands a key for a stock in at P0.
 async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut Stream) -> CertifiedKey {
@@ -194,7 +196,9 @@ async fn it_goes_on_without_who_has_not_accepted_and_two_servers_sign_receipts()
     for person in 0..4 {
         group.accept(&deployment, person).await;
     }
-    (0..3).for_each(|server| put_forward_by(&deployment, server, crate::group::TIME * 2 / 3));
+    (0..3).for_each(|server| {
+        put_forward_by(&deployment, server, crate::decisions::group::TIME * 2 / 3)
+    });
     group.until(&deployment, 0, |info| info.stage == DecisionStage::Answering).await;
     assert_eq!(deployment.servers[0].decision(group.id).unwrap().people, 4);
     group.answer(&deployment, 0, 1).await;

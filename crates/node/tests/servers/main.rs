@@ -1,22 +1,17 @@
 //! Servers over real links on loopback: how they work together, with the plain engine and the real
 //! one, and what a malicious one can do to the others.
 
-mod clocked;
 mod common;
 mod decisions;
 mod deployment;
-mod engine;
 mod engines;
 mod erasure;
-mod group;
 mod hosting;
 mod jobs;
-mod mail;
 mod malice;
 mod operator;
 mod restore;
 mod roles;
-mod scene;
 mod setup;
 mod storm;
 #[path = "jobs/toy.rs"]

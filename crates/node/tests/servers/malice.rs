@@ -8,7 +8,7 @@ use ostrakon_party::Recipient;
 use ostrakon_protocol::NewRoom;
 
 use crate::common::LONG;
-use crate::scene::{P0, P1, P2, Scene, tag};
+use crate::common::scene::{P0, P1, P2, Scene, tag};
 
 /// An announcement's bytes up to the kind: nothing was delivered before it but `own` announcements
 /// of P2.

@@ -14,10 +14,10 @@ use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{NewRoom, Outcome, RoomState};
 use sqlx::{AnyConnection, Connection};
 
+use crate::common::engine::Controls;
 use crate::common::{Deployment, collects};
 use crate::decisions::asking::Asking;
-use crate::engine::Controls;
-use crate::group::{Group, records};
+use crate::decisions::group::{Group, records};
 use held::HeldProvider;
 
 /// Batches of the second generation are numbered from here.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ostrakon_node::Service;
 
+use crate::common::engine::PlainProvider;
+use crate::common::scene::{SEED, Scene};
 use crate::common::{Deployment, LONG};
-use crate::engine::PlainProvider;
-use crate::scene::{SEED, Scene};
 
 /// P2 takes part in the set-up, but crashes before it has the result on disk; then P0 is restarted,
 /// too. P2's new start comes to the same session all the same.

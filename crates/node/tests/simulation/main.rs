@@ -3,7 +3,7 @@
 //! between two writes, and a server in hostile hands. Time, network and chance are virtual, so a
 //! run that fails is run again from its seed alone. `docs/simulation.md` says how.
 
-#[path = "../servers/engine.rs"]
+#[path = "../servers/common/engine.rs"]
 mod engine;
 #[path = "../servers/jobs/toy.rs"]
 mod toy;

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Signature, SigningKey};
-use ostrakon_decide::archive::ArchivedOpening;
+use ostrakon_decide::opening::archive::ArchivedOpening;
 use ostrakon_decide::{
     self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory,
 };
@@ -129,7 +129,8 @@ pub fn new_key(
     let mut rng = generator()?;
     let mut serial = Serial([0; 16]);
     rand_core::Rng::fill_bytes(&mut rng, &mut serial.0);
-    decide::shares::new_key(account, serial, terms, operators, &helpers, &mut rng).map_err(text)
+    decide::keys::shares::new_key(account, serial, terms, operators, &helpers, &mut rng)
+        .map_err(text)
 }
 
 pub fn certify(

@@ -8,8 +8,8 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_decide::keys::GRACE;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::record::create;
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{
     Ballot, Content, Draft, Function, Layer, Memory, Person, Seat, Serial, keys::certify,
 };

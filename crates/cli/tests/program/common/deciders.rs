@@ -4,8 +4,8 @@
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Secret, Signature, SigningKey, Stream};
 use ostrakon_decide::keys::certify;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::record::create;
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_protocol::ServersInfo;

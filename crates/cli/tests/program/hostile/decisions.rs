@@ -3,7 +3,7 @@
 
 use futures::StreamExt;
 use ostrakon_decide::Meaning;
-use ostrakon_decide::shares::new_key;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::{Content, HelperKey, Serial, Stage};
 use ostrakon_party::wire;
 use reqwest::{Client, RequestBuilder, StatusCode};

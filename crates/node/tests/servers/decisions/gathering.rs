@@ -10,10 +10,10 @@ use ostrakon_party::wire;
 use ostrakon_protocol::ServiceError;
 
 use super::asking::Asking;
-use crate::common::{Deployment, now};
-use crate::group::{
+use super::group::{
     account, certified, creator, draft, first_record, invitation, put_forward, refused, seeded,
 };
+use crate::common::{Deployment, now};
 
 /// A join link that its creator has handed in everywhere.
 struct Link {

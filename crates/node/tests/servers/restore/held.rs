@@ -14,7 +14,7 @@ use ostrakon_job::Job;
 use ostrakon_node::{EngineProvider, Engines, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
 
-use crate::engine::Controls;
+use crate::common::engine::Controls;
 
 /// Makes them.
 pub struct HeldProvider(pub Arc<Controls>);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Secret, SigningKey, Stream};
 use ostrakon_decide::keys::certify;
+use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::record::create;
-use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
@@ -15,8 +15,8 @@ use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage};
 use rand_core::Rng;
 
+use super::asking::Asking;
 use crate::common::{Deployment, key, now};
-use crate::decisions::asking::Asking;
 
 /// Seconds from the creation to the deadline.
 pub const TIME: u64 = 3600;

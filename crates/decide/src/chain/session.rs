@@ -6,8 +6,8 @@ use ostrakon_crypto::Digest;
 use ostrakon_onepass::{self as onepass, Ristretto};
 
 use crate::draft::{Ballot, Draft};
+use crate::keys::layers::Layer;
 use crate::keys::{InvalidKey, KeyStatement, threshold_helpers};
-use crate::layers::Layer;
 use crate::operators::Operators;
 
 /// What a session is made of: everything that everybody must see alike.

@@ -13,8 +13,8 @@ use ostrakon_party::{
 };
 use ostrakon_protocol::FaultInfo;
 
+use crate::common::engine::PlainProvider;
 use crate::common::{LONG, configs, key};
-use crate::engine::PlainProvider;
 
 pub const P0: PartyId = PartyId(0);
 pub const P1: PartyId = PartyId(1);

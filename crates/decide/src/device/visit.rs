@@ -9,11 +9,11 @@ use ostrakon_party::Invitation;
 use rand_core::CryptoRng;
 
 use crate::chain::{Chain, Stage};
+use crate::device::memory::Memory;
+use crate::device::receipt::Receipt;
 use crate::draft::{DecisionId, Seat};
 use crate::keys::{CertifiedKey, one_time_key};
-use crate::memory::Memory;
 use crate::operators::Operators;
-use crate::receipt::Receipt;
 use crate::record::{Content, SignedRecord, claim_digest};
 use crate::refused::Refused;
 

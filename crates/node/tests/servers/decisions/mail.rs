@@ -12,9 +12,9 @@ use ostrakon_protocol::decisions::MailRequest;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::asking::Asking;
+use super::group::{Group, creator, invitation, refused};
 use crate::common::{Deployment, key};
-use crate::decisions::asking::Asking;
-use crate::group::{Group, creator, invitation, refused};
 
 /// What the mail server was given.
 type Inbox = Arc<Mutex<Vec<String>>>;
