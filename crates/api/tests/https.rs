@@ -8,13 +8,17 @@ use axum::routing::get;
 use ostrakon_api::{Listener, Tls, certificate_expires, serve};
 use ostrakon_node::config::Limits;
 use rcgen::{CertificateParams, CertifiedKey, CustomExtension, KeyPair, date_time_ymd};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+
+#[path = "common/anything.rs"]
+mod anything;
+
+use anything::Anything;
 
 const NAME: &str = "ostrakon.example";
 
@@ -139,44 +143,4 @@ async fn the_authority_gets_its_answer_and_nobody_else_does() {
     connect(address, &pair).await.expect("everybody else gets the certificate");
     tls.forget_challenges();
     assert!(ask_for_proof().await.is_err());
-}
-
-/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a
-/// certificate.
-#[derive(Debug)]
-struct Anything;
-
-impl ServerCertVerifier for Anything {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ECDSA_NISTP256_SHA256]
-    }
 }

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use ostrakon_decide::device::receipt;
 use ostrakon_decide::vouch::says_due;
-use ostrakon_decide::{
-    Acknowledgement, Chain, Content, Date, DecisionId, Held, SignedRecord, receipt,
-};
+use ostrakon_decide::{Acknowledgement, Chain, Content, Date, DecisionId, Held, SignedRecord};
 use ostrakon_job::SCHEDULER;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::RecordTaken;

@@ -137,15 +137,7 @@ impl Options {
         if let Some(file) = &self.people {
             people.extend(plan::people(file).context("--people")?);
         }
-        let given = self.option.clone();
-        let options =
-            if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
-        let ballot = PlannedBallot {
-            label: String::new(),
-            options,
-            function: self.function.clone(),
-            assumed: self.assumed.clone(),
-        };
+        let ballot = PlannedBallot::only(&self.option, &self.function, self.assumed.as_deref());
         let question = self.question.clone().unwrap_or_default();
         Ok(Plan {
             question,

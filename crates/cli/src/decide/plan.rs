@@ -233,6 +233,16 @@ impl Plan {
 }
 
 impl PlannedBallot {
+    /// The only one of a decision, between these options; between no and yes if there are none.
+    pub fn only(options: &[String], function: &str, assumed: Option<&str>) -> Self {
+        let options = match options {
+            [] => vec!["no".to_owned(), "yes".to_owned()],
+            given => given.to_vec(),
+        };
+        let assumed = assumed.map(str::to_owned);
+        Self { label: String::new(), options, function: function.to_owned(), assumed }
+    }
+
     fn ballot(&self) -> Result<Ballot> {
         let assumed =
             self.assumed.as_ref().map_or(Ok(0), |assumed| option(&self.options, assumed))?;
@@ -246,12 +256,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        let ballot = PlannedBallot {
-            label: String::new(),
-            options: vec!["no".into(), "yes".into()],
-            function: "majority".into(),
-            assumed: Some("yes".into()),
-        };
+        let ballot = PlannedBallot::only(&[], "majority", Some("yes"));
         let people = vec![Asked::Name("Anna".into()), Asked::Name("Ben".into())];
         Plan {
             question: "Shall we?".into(),

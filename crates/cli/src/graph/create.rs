@@ -1,6 +1,5 @@
 //! `ostrakon graph create`.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +13,7 @@ use ostrakon_party::Invitation;
 use super::names;
 use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client};
+use crate::graph::ProgramArg;
 use crate::{edge, output};
 
 /// Options of `graph create`.
@@ -113,29 +113,6 @@ pub struct Wanted {
     /// The result is for you alone: nobody else can read it, the servers included.
     #[arg(long)]
     for_me: bool,
-}
-
-/// [`Program`] on the command line.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ProgramArg {
-    /// How many edges each vertex is away: breadth-first search.
-    Distances,
-    /// Which vertices are within so many hops.
-    Reach,
-    /// How long the shortest way to each vertex is; a third field on a line is an edge's length.
-    Shortest,
-    /// Which vertices hang together; edges lead in both directions; show `vertices`.
-    Components,
-    /// How many edges there are.
-    Edges,
-    /// How many edges lead to each vertex.
-    InDegrees,
-    /// How many edges lead from each vertex.
-    OutDegrees,
-    /// Katz centrality, scaled to integers.
-    Katz,
-    /// PageRank; show `vertices` or `top:N`.
-    Pagerank,
 }
 
 /// Thousandths.
@@ -240,20 +217,12 @@ impl Wanted {
     /// # Errors
     /// If options contradict each other, or a vertex is none.
     pub fn program(&self, names: &Names) -> Result<Program> {
-        let vertex = |name: &String| {
-            names.vertex(name).with_context(|| format!("--from {name}: there is no such vertex"))
-        };
-        let from: BTreeSet<u32> = self.from.iter().map(vertex).collect::<Result<_>>()?;
         let (program, hops) = (self.program, self.hops);
-        let begins =
-            matches!(program, ProgramArg::Distances | ProgramArg::Reach | ProgramArg::Shortest);
-        ensure!(begins || from.is_empty(), "--from is for distances, reach and shortest");
-        ensure!(!begins || !from.is_empty(), "say with --from NAME where it begins");
+        let from = program.beginnings(&self.from, names, "there is no such vertex")?;
         ensure!(
             program == ProgramArg::Distances || self.processors.is_none(),
             "--processors is for distances"
         );
-        let from = from.into_iter().collect();
         Ok(match program {
             ProgramArg::Reach => Program::Reach { from, hops },
             ProgramArg::Distances => Program::Distances { from, hops, processors: self.processors },

@@ -5,10 +5,12 @@ mod again;
 mod contribute;
 mod create;
 mod names;
+mod program;
 mod result;
 
 use anyhow::Result;
 
+pub use self::program::ProgramArg;
 pub use self::result::hops;
 use crate::client::cancelling;
 

@@ -3,7 +3,8 @@
 use ostrakon_client::{Call, News};
 use ostrakon_party::PartyId;
 
-use crate::world::{START, World};
+use crate::time::{InTime, START};
+use crate::world::World;
 
 fn all(slot: u32, text: &str) -> Vec<(u8, u32, String)> {
     (0..3).map(|party| (party, slot, text.to_owned())).collect()
@@ -62,10 +63,10 @@ fn a_word_that_came_some_time_ago_is_counted_from_then_on() {
     world.advance(100);
     let mut world = World::with(1, Some(0));
     world.servers.iter_mut().for_each(|server| server.epoch = Some((1, START + 20_000)));
-    world.now = START + 15_000;
+    world.time.now = START + 15_000;
     for party in 0..3 {
         let status = Some((&stale, START));
-        world.participant.heard(world.now, PartyId(party), status);
+        world.participant.heard(world.time.now, PartyId(party), status);
     }
     world.advance(4_500);
     assert_eq!(world.handed_in(1).len(), 3, "and not in fifteen seconds");
@@ -86,9 +87,9 @@ fn one_server_alone_names_neither_epoch_nor_time() {
     let mut world = World::new();
     world.collect(1, 10_000);
     world.advance(1_000);
-    world.servers[0].epoch = Some((1_000, world.now + 10));
+    world.servers[0].epoch = Some((1_000, world.time.now + 10));
     world.push(0);
-    world.servers[1].epoch = Some((1, world.now + 600_000));
+    world.servers[1].epoch = Some((1, world.time.now + 600_000));
     world.push(1);
     world.advance(9_000);
     assert!(world.sent.iter().all(|sent| !matches!(sent.call, Call::Issue { epoch: 1_000, .. })));

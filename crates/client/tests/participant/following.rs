@@ -11,8 +11,8 @@ use ostrakon_protocol::{LastEpoch, MixingPhase, MixingStatus, Outcome, Status};
 use serde_json::json;
 
 use crate::boards::{board, kept_back, servers};
+use crate::time::{InTime, START, Time};
 
-const START: Millis = 1_000_000;
 /// How long a server takes to say that something has changed.
 const NEWS: Millis = 1_000;
 
@@ -66,7 +66,7 @@ struct Server {
 }
 
 struct World {
-    now: Millis,
+    time: Time<(u64, Answer)>,
     follower: Follower,
     servers: Vec<Server>,
     sent: Vec<(Millis, u8, Call)>,
@@ -74,7 +74,6 @@ struct World {
     informed: Option<Millis>,
     caught_up: Option<Millis>,
     read: Vec<SignedEntry>,
-    under_way: Vec<(Millis, u64, Answer)>,
 }
 
 impl World {
@@ -85,10 +84,10 @@ impl World {
     fn of(room: RoomDescriptor) -> Self {
         let scene = Arc::new(Scene::new(servers(), room));
         let follower = Follower::new(scene, Secret::new([4; 32]), 10);
-        let (sent, alarms, informed, caught_up, read, under_way) = Default::default();
+        let (sent, alarms, informed, caught_up, read) = Default::default();
         let servers = [(); 3].map(|()| Server { epoch: 5, ..Server::default() }).into();
-        let now = START;
-        Self { now, follower, servers, sent, alarms, informed, caught_up, read, under_way }
+        let time = Time::new();
+        Self { time, follower, servers, sent, alarms, informed, caught_up, read }
     }
 
     /// All servers have these.
@@ -100,33 +99,6 @@ impl World {
         world
     }
 
-    fn advance(&mut self, ms: Millis) {
-        let end = self.now + ms;
-        let mut turns = 0;
-        loop {
-            self.follower.wake(self.now);
-            self.look();
-            let next = self.under_way.iter().map(|(at, ..)| *at).min().unwrap_or(end);
-            let next = next.min(self.follower.wake_at()).max(self.now);
-            if next >= end {
-                break;
-            }
-            turns = if next == self.now { turns + 1 } else { 0 };
-            assert!(turns < 100, "it is woken again and again, and does nothing");
-            self.now = next;
-            let under_way = std::mem::take(&mut self.under_way);
-            for (at, id, answer) in under_way {
-                if at <= next {
-                    self.follower.answered(self.now, id, answer);
-                    self.look();
-                } else {
-                    self.under_way.push((at, id, answer));
-                }
-            }
-        }
-        self.now = end;
-    }
-
     fn look(&mut self) {
         while let Some(sight) = self.follower.next_sight() {
             match sight {
@@ -136,15 +108,15 @@ impl World {
                     self.read.extend(entries);
                 }
                 Sight::Forged { party, .. } => self.alarms.push(party.0),
-                Sight::Informed => self.informed = Some(self.now - START),
-                Sight::CaughtUp => self.caught_up = Some(self.now - START),
+                Sight::Informed => self.informed = Some(self.time.now - START),
+                Sight::CaughtUp => self.caught_up = Some(self.time.now - START),
                 Sight::Heard { .. } | Sight::Actions { .. } => {}
             }
         }
     }
 
     fn ask(&mut self, Request { id, party, call }: Request) {
-        self.sent.push((self.now, party.0, call.clone()));
+        self.sent.push((self.time.now, party.0, call.clone()));
         let server = &mut self.servers[party.index()];
         server.version += 1;
         fn page<T: Clone>(server: &Server, list: &[T], from: u64) -> Vec<T> {
@@ -167,7 +139,7 @@ impl World {
             }
             other => panic!("whoever only follows asks for {other:?}"),
         };
-        self.under_way.push((self.now + delay, id, answer));
+        self.time.after(delay, (id, answer));
     }
 
     fn asked(&self, of: impl Fn(&Call) -> bool) -> Vec<u8> {
@@ -176,6 +148,28 @@ impl World {
 
     fn asked_for_board(&self) -> Vec<u8> {
         self.asked(|call| matches!(call, Call::Board { .. }))
+    }
+}
+
+impl InTime for World {
+    type Event = (u64, Answer);
+
+    fn time(&mut self) -> &mut Time<(u64, Answer)> {
+        &mut self.time
+    }
+
+    fn happen(&mut self, (id, answer): (u64, Answer)) {
+        self.follower.answered(self.time.now, id, answer);
+        self.look();
+    }
+
+    fn wake(&mut self) {
+        self.follower.wake(self.time.now);
+        self.look();
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.follower.wake_at()
     }
 }
 

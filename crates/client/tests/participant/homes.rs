@@ -3,7 +3,8 @@
 use ostrakon_client::{Call, News};
 use ostrakon_protocol::Outcome;
 
-use crate::world::{START, World};
+use crate::time::{InTime, START};
+use crate::world::World;
 
 #[test]
 fn who_comes_goes_where_there_are_fewest_and_keeps_saying_so() {

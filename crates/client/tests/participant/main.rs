@@ -6,5 +6,6 @@ mod epochs;
 mod following;
 mod homes;
 mod script;
+mod time;
 mod trace;
 mod world;

@@ -14,10 +14,10 @@ use ostrakon_protocol::{
     CollectPhase, EpochStatus, IssueRequest, LastEpoch, Outcome, Status, SubmissionRequest,
 };
 
+use crate::time::{InTime, START, Time};
+
 /// How long an answer takes.
 const LATENCY: Millis = 20;
-/// When tests begin.
-pub const START: Millis = 1_000_000;
 /// Servers that must say the same.
 const BELIEVED: usize = 2;
 
@@ -94,19 +94,19 @@ pub struct Sent {
     pub call: Call,
 }
 
-enum Event {
+/// What may be under way.
+pub enum Event {
     Answer(u64, Answer),
     Filled(u64, Filled),
 }
 
 pub struct World {
-    pub now: Millis,
+    pub time: Time<Event>,
     pub participant: Participant,
     pub servers: Vec<Server>,
     pub device: Device,
     pub sent: Vec<Sent>,
     pub news: Vec<(Millis, News)>,
-    under_way: Vec<(Millis, Event)>,
     keys: Vec<SigningKey>,
 }
 
@@ -122,15 +122,15 @@ impl World {
             || Server { slot: Some(3), minimum: 3, places: vec![1; 3], ..Server::default() };
         let participant = participant(&keys, seed, before);
         let servers = [(); 3].map(|()| server()).into();
-        let (device, sent, news, under_way) = Default::default();
-        Self { now: START, participant, servers, device, sent, news, under_way, keys }
+        let (device, sent, news) = Default::default();
+        Self { time: Time::new(), participant, servers, device, sent, news, keys }
     }
 
     /// The device is started again, with what it had written down.
     pub fn restart(&mut self, before: Option<u8>) {
         let kept = serde_json::to_string(&self.device.outbox).unwrap();
         self.device.outbox = serde_json::from_str(&kept).unwrap();
-        self.under_way.clear();
+        self.time.under_way.clear();
         self.participant = participant(&self.keys, 2, before);
     }
 
@@ -141,7 +141,7 @@ impl World {
     /// All servers say that epoch `number` collects for `ms` more.
     pub fn collect(&mut self, number: u64, ms: Millis) {
         for party in 0..3 {
-            self.servers[party].epoch = Some((number, self.now + ms));
+            self.servers[party].epoch = Some((number, self.time.now + ms));
             self.push(party);
         }
     }
@@ -161,8 +161,8 @@ impl World {
     pub fn push(&mut self, party: usize) {
         let server = &self.servers[party];
         let status = (!server.away).then(|| self.status(server));
-        let status = status.as_ref().map(|status| (status, self.now));
-        self.participant.heard(self.now, PartyId(party as u8), status);
+        let status = status.as_ref().map(|status| (status, self.time.now));
+        self.participant.heard(self.time.now, PartyId(party as u8), status);
         self.act();
     }
 
@@ -176,12 +176,12 @@ impl World {
             number,
             batch: Some(number),
             phase: CollectPhase::Collecting,
-            closes_in_ms: Some(seals.saturating_sub(self.now)),
+            closes_in_ms: Some(seals.saturating_sub(self.time.now)),
             assigned: 0,
             submitted: 0,
         });
         Status {
-            version: self.now,
+            version: self.time.now,
             epoch,
             mixing: Vec::new(),
             last: server.last.clone(),
@@ -197,49 +197,14 @@ impl World {
         }
     }
 
-    /// Lets time pass.
-    pub fn advance(&mut self, ms: Millis) {
-        let end = self.now + ms;
-        self.participant.wake(self.now);
-        self.act();
-        let mut turns = 0;
-        loop {
-            let next = self.under_way.iter().map(|(at, _)| *at).min().unwrap_or(end);
-            let next = next.min(self.participant.wake_at()).max(self.now);
-            if next >= end {
-                break;
-            }
-            turns = if next == self.now { turns + 1 } else { 0 };
-            assert!(turns < 100, "it is woken again and again, and does nothing");
-            self.now = next;
-            let under_way = std::mem::take(&mut self.under_way);
-            let (due, later) = under_way.into_iter().partition(|(at, _)| *at <= next);
-            self.under_way = later;
-            let due: Vec<(Millis, Event)> = due;
-            due.into_iter().for_each(|(_, event)| self.happen(event));
-            self.participant.wake(self.now);
-            self.act();
-        }
-        self.now = end;
-        self.participant.wake(self.now);
-        self.act();
-    }
-
     /// The device stands still: nothing comes of what is under way.
     pub fn stand_still(&mut self, ms: Millis) {
-        self.now += ms;
-        for (at, event) in &mut self.under_way {
-            *at = self.now;
+        self.time.now += ms;
+        for (at, event) in &mut self.time.under_way {
+            *at = self.time.now;
             if let Event::Answer(_, answer) = event {
                 *answer = Answer::Nothing;
             }
-        }
-    }
-
-    fn happen(&mut self, event: Event) {
-        match event {
-            Event::Answer(id, answer) => self.participant.answered(self.now, id, answer),
-            Event::Filled(epoch, filled) => self.participant.filled(self.now, epoch, filled),
         }
     }
 
@@ -251,27 +216,27 @@ impl World {
                     let (epoch, minimum) = (context.epoch.number, context.minimum);
                     let filled = self.device.fill(epoch, minimum);
                     if self.device.writes_for == 0 {
-                        self.participant.filled(self.now, epoch, filled);
+                        self.participant.filled(self.time.now, epoch, filled);
                     } else {
-                        let at = self.now + self.device.writes_for;
-                        self.under_way.push((at, Event::Filled(epoch, filled)));
+                        let event = Event::Filled(epoch, filled);
+                        self.time.after(self.device.writes_for, event);
                     }
                 }
-                Action::Tell(news) => self.news.push((self.now, news)),
+                Action::Tell(news) => self.news.push((self.time.now, news)),
             }
         }
     }
 
     fn ask(&mut self, request: Request) {
         let party = request.party;
-        self.sent.push(Sent { at: self.now, party: party.0, call: request.call.clone() });
+        self.sent.push(Sent { at: self.time.now, party: party.0, call: request.call.clone() });
         let patience = request.patience();
         let (after, answer) = if self.servers[party.index()].away {
             (patience, Answer::Nothing)
         } else {
             (LATENCY, self.answer(party, request.call))
         };
-        self.under_way.push((self.now + after, Event::Answer(request.id, answer)));
+        self.time.after(after, Event::Answer(request.id, answer));
     }
 
     fn answer(&mut self, party: PartyId, call: Call) -> Answer {
@@ -360,6 +325,31 @@ impl World {
     pub fn told_handed_in(&self, epoch: u64) -> Option<Millis> {
         let told = |news: &News| matches!(news, News::HandedIn { epoch: e, .. } if *e == epoch);
         self.news.iter().find(|(_, news)| told(news)).map(|(at, _)| at - START)
+    }
+}
+
+impl InTime for World {
+    type Event = Event;
+
+    fn time(&mut self) -> &mut Time<Event> {
+        &mut self.time
+    }
+
+    fn happen(&mut self, event: Event) {
+        let now = self.time.now;
+        match event {
+            Event::Answer(id, answer) => self.participant.answered(now, id, answer),
+            Event::Filled(epoch, filled) => self.participant.filled(now, epoch, filled),
+        }
+    }
+
+    fn wake(&mut self) {
+        self.participant.wake(self.time.now);
+        self.act();
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.participant.wake_at()
     }
 }
 

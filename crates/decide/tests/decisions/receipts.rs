@@ -110,8 +110,14 @@ fn a_key_whose_shares_end_too_early_is_not_taken() {
         let (helpers, operators) = (world.helpers(), world.operators);
         let drafted = draft(&world, 4, 2, vec![ballot(Function::Majority, 2)]);
         let (serial, owner) = (Serial([9; 16]), account(1));
-        let new =
-            shares::new_key(&owner, serial, (2, expires), &operators, &helpers, &mut world.rng);
+        let new = keys::shares::new_key(
+            &owner,
+            serial,
+            (2, expires),
+            &operators,
+            &helpers,
+            &mut world.rng,
+        );
         let statement = new.unwrap().statement;
         let sign = |(party, key): (PartyId, ostrakon_crypto::SigningKey)| {
             key.sign(&receipt_digest(&operators, party, &statement))

@@ -88,7 +88,7 @@ pub fn issue_request(name: &IssueName, key: &SigningKey) -> IssueRequest {
 async fn start(config: &Config, provider: &Arc<dyn EngineProvider>, ahead: &Ahead) -> Service {
     let patience = Duration::from_millis(300);
     let timing = Timing { patience, retry: Duration::from_millis(200), ..Timing::default() };
-    let platform = Arc::new(Clocked { system: System::new(timing), ahead: Arc::clone(ahead) });
+    let platform = Arc::new(Clocked::new(System::new(timing), Arc::clone(ahead)));
     Service::start_on(platform, config.clone(), Arc::clone(provider))
         .await
         .expect("the server starts")

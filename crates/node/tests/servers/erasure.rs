@@ -3,88 +3,32 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use ostrakon_broadcast::hosting::{Deed, MessageId};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
-use ostrakon_node::platform::{Links, Platform, System};
-use ostrakon_node::{Config, Service, StartError, ThreeServers};
-use ostrakon_party::Roster;
+use ostrakon_node::platform::System;
+use ostrakon_node::{Service, ThreeServers};
 use ostrakon_protocol::NewRoom;
 use ostrakon_protocol::ServiceError;
 
+use crate::common::clocked::{Ahead, Clocked};
 use crate::common::{Deployment, LONG};
 use crate::hosting::Hosted;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The system, with a clock that can be put forward, hours that are over at once, and an end of the
-/// process in between: what is begun then is never done.
-struct Bent {
-    system: System,
-    ahead_ms: AtomicU64,
-    ended: AtomicBool,
-}
-
-impl Platform for Bent {
-    fn now_ms(&self) -> u64 {
-        self.system.now_ms() + self.ahead_ms.load(Ordering::SeqCst)
-    }
-
-    fn fill(&self, bytes: &mut [u8]) {
-        self.system.fill(bytes);
-    }
-
-    fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
-        self.system.sleep(if time < HOUR { time } else { Duration::from_millis(200) })
-    }
-
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        if !self.ended.load(Ordering::SeqCst) {
-            self.system.spawn(task);
-        }
-    }
-
-    fn spawn_blocking(&self, work: Box<dyn FnOnce() + Send>) {
-        self.system.spawn_blocking(work);
-    }
-
-    fn spawn_engine(&self, work: BoxFuture<'static, ()>) -> std::io::Result<()> {
-        self.system.spawn_engine(work)
-    }
-
-    fn disk<'a>(&'a self, call: BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
-        self.system.disk(call)
-    }
-
-    fn disk_blocking(&self, call: BoxFuture<'_, ()>) {
-        self.system.disk_blocking(call);
-    }
-
-    fn connect<'a>(
-        &'a self,
-        config: &'a Config,
-        roster: Arc<Roster>,
-        seed: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Arc<dyn Links>, StartError>> {
-        self.system.connect(config, roster, seed).boxed()
-    }
-}
-
-/// Starts a server again on such a platform.
-async fn bend(deployment: &mut Deployment, server: usize) -> Arc<Bent> {
+/// Starts a server again where hours are over at once.
+async fn hasten(deployment: &mut Deployment, server: usize) -> Arc<Clocked> {
     let config = deployment.servers[server].config().clone();
     deployment.stop(server).await;
     let system = System::new(Timing { patience: Duration::from_millis(300), ..Timing::default() });
-    let platform =
-        Arc::new(Bent { system, ahead_ms: AtomicU64::new(0), ended: AtomicBool::new(false) });
+    let platform = Arc::new(Clocked { at_once: HOUR, ..Clocked::new(system, Ahead::default()) });
     let service =
-        Service::start_on(Arc::<Bent>::clone(&platform), config, Arc::new(ThreeServers)).await;
+        Service::start_on(Arc::<Clocked>::clone(&platform), config, Arc::new(ThreeServers)).await;
     deployment.servers[server] = service.expect("the server starts");
     platform
 }
@@ -134,7 +78,7 @@ async fn what_a_host_erases_is_gone_even_where_the_server_ended_just_then_or_was
     deployment.speak(room, 0).await;
     deployment.everywhere(room, 1).await;
     let action = hosted.next(Deed::Erase { target: place(&deployment, room, "1 in 0").await });
-    let ending = bend(&mut deployment, 1).await;
+    let ending = hasten(&mut deployment, 1).await;
     deployment.until(1, |service| service.readiness().ready).await;
     deployment.until(0, |service| service.readiness().ready).await;
     assert!((0..3).all(|server| on_disk(&deployment, server, "1 in 0")));
@@ -202,14 +146,14 @@ async fn what_is_older_than_the_room_keeps_it_is_gone() {
     deployment.everywhere(room, 1).await;
     let mut platforms = Vec::new();
     for server in 0..3 {
-        platforms.push(bend(&mut deployment, server).await);
+        platforms.push(hasten(&mut deployment, server).await);
     }
     // Several hours, as these platforms count them, and no day.
     deployment.until_status(0, room, |_| true).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(sorted(&deployment, 0, room).await, ["0 in 0", "1 in 0", "2 in 0"]);
     for platform in platforms {
-        platform.ahead_ms.store(2 * DAY.as_millis() as u64, Ordering::SeqCst);
+        platform.ahead.store(2 * DAY.as_millis() as u64, Ordering::SeqCst);
     }
     for server in 0..3 {
         deployment.until_status(server, room, |_| true).await;

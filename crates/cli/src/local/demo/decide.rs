@@ -104,15 +104,7 @@ pub async fn run(options: Options) -> Result<()> {
 
 impl Options {
     fn plan(&self) -> Result<Plan> {
-        let given = self.option.clone();
-        let options =
-            if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
-        let ballot = PlannedBallot {
-            label: String::new(),
-            options,
-            function: self.function.clone(),
-            assumed: None,
-        };
+        let ballot = PlannedBallot::only(&self.option, &self.function, None);
         let people =
             (1..=self.people).map(|number| Asked::Name(format!("Person {number}"))).collect();
         let (people_in_all, absent) = (usize::from(self.people), usize::from(self.absent));

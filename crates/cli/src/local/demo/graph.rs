@@ -13,7 +13,7 @@ use ostrakon_graph::owner::Edge;
 use ostrakon_graph::spec::Direction;
 use serde::Serialize;
 
-use crate::graph::hops;
+use crate::graph::{ProgramArg, hops};
 use crate::{bench, output};
 
 /// Options of `demo graph`.
@@ -73,30 +73,6 @@ fn shown(text: &str) -> Result<Show, String> {
         (_, Some(Ok(count @ 1..))) => Ok(Show::Top(count)),
         _ => Err("vertices, or top:N, as top:10".into()),
     }
-}
-
-/// [`Analysis`] on the command line.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ProgramArg {
-    /// How many edges each vertex is away: breadth-first search.
-    #[value(alias = "bfs")]
-    Distances,
-    /// Which vertices are within so many hops.
-    Reach,
-    /// How long the shortest way to each vertex is.
-    Shortest,
-    /// Which vertices hang together; edges lead in both directions.
-    Components,
-    /// How many edges there are.
-    Edges,
-    /// How many edges lead to each vertex; with weights, its strength.
-    InDegrees,
-    /// How many edges lead from each vertex.
-    OutDegrees,
-    /// Katz centrality, scaled to integers.
-    Katz,
-    /// PageRank, as parts of all.
-    Pagerank,
 }
 
 #[derive(Serialize)]
@@ -178,13 +154,6 @@ fn names_of(options: &Options, texts: &[String]) -> Result<(Names, Vec<String>)>
     Ok((Names::read(&numbered.join("\n"))?, numbered))
 }
 
-impl ProgramArg {
-    /// Whether it begins from given vertices.
-    fn begins(self) -> bool {
-        matches!(self, Self::Distances | Self::Reach | Self::Shortest)
-    }
-}
-
 /// What the third field on a line says.
 fn third(options: &Options) -> Third {
     match options.program {
@@ -195,14 +164,8 @@ fn third(options: &Options) -> Third {
 }
 
 fn analysis(options: &Options, names: &Names) -> Result<Analysis> {
-    let begins = options.program.begins();
-    ensure!(begins || options.from.is_empty(), "--from is for distances, reach and shortest");
-    ensure!(!begins || !options.from.is_empty(), "say with --from NAME where it begins");
-    let vertex = |name: &String| {
-        names.vertex(name).with_context(|| format!("--from {name}: no edge has this name"))
-    };
-    let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
-    let from: Vec<u32> = from.into_iter().collect();
+    let absent = "no edge has this name";
+    let from = options.program.beginnings(&options.from, names, absent)?;
     let direction = match options.program {
         ProgramArg::InDegrees => Some(Direction::Forward),
         ProgramArg::OutDegrees => Some(Direction::Backward),

@@ -15,13 +15,17 @@ use ostrakon_api::{Listener, serve};
 use ostrakon_node::config::Limits;
 use rcgen::{CertificateSigningRequestParams, Issuer};
 use rustls::ClientConfig;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateSigningRequestDer, ServerName};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use super::*;
+
+#[path = "../../../../api/tests/common/anything.rs"]
+mod anything;
+
+use anything::Anything;
 
 const DOMAIN: &str = "ostrakon.example";
 const TOKEN: &str = "a-token-of-the-authority";
@@ -292,44 +296,4 @@ fn a_certificate_is_replaced_after_two_thirds_of_its_life() {
     let due = cache.due(now + 90 * 86_400);
     assert!((now + 59 * 86_400..=now + 60 * 86_400).contains(&due));
     assert!(cache.due(now - 1) <= now);
-}
-
-/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a
-/// certificate.
-#[derive(Debug)]
-struct Anything;
-
-impl ServerCertVerifier for Anything {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        vec![rustls::SignatureScheme::ECDSA_NISTP256_SHA256]
-    }
 }

@@ -1,8 +1,8 @@
-//! The operating system with a clock that a test can put forward.
+//! The operating system with a clock that a test can put forward, and an end of the process.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -16,6 +16,16 @@ pub type Ahead = Arc<AtomicU64>;
 pub struct Clocked {
     pub system: System,
     pub ahead: Ahead,
+    /// What sleeps as long as this or longer is woken at once.
+    pub at_once: Duration,
+    /// The process has ended: what is begun from now on is never done.
+    pub ended: AtomicBool,
+}
+
+impl Clocked {
+    pub fn new(system: System, ahead: Ahead) -> Self {
+        Self { system, ahead, at_once: Duration::MAX, ended: AtomicBool::new(false) }
+    }
 }
 
 impl Platform for Clocked {
@@ -28,11 +38,13 @@ impl Platform for Clocked {
     }
 
     fn sleep(&self, time: Duration) -> BoxFuture<'static, ()> {
-        self.system.sleep(time)
+        self.system.sleep(if time < self.at_once { time } else { Duration::from_millis(200) })
     }
 
     fn spawn(&self, task: BoxFuture<'static, ()>) {
-        self.system.spawn(task);
+        if !self.ended.load(Ordering::SeqCst) {
+            self.system.spawn(task);
+        }
     }
 
     fn spawn_blocking(&self, work: Box<dyn FnOnce() + Send>) {
