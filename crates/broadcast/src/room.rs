@@ -49,6 +49,13 @@ pub fn people_for(minimum: u32, trust: &Trust) -> u32 {
     u32::try_from(people).unwrap_or(u32::MAX).max(1)
 }
 
+/// The minimum that suits so many people who are expected: three are a group, nobody need wait for
+/// all, and more than eight need not be asked for.
+pub fn minimum_for(people: u32, trust: &Trust) -> u32 {
+    let enough = people.saturating_mul(6).div_ceil(10).clamp(3, 8);
+    (1..=enough).rev().find(|minimum| people_for(*minimum, trust) <= enough).unwrap_or(1)
+}
+
 /// How many more people have to come, each to the server that has fewest, until a minimum is met.
 /// `present` counts those who are there, by server.
 pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {

@@ -111,6 +111,7 @@ fn letter(chain: &Chain, request: &MailRequest) -> Letter {
         link: &request.link,
         invited: matches!(person.seat, Seat::Invitation(_)),
         visit,
+        needs_all: chain.needs_all(),
         deadline: draft.deadline,
     });
     Letter { to: request.address.clone(), subject: texts.subject, body }

@@ -347,19 +347,49 @@ impl Decisions {
 
 /// Taking what was judged.
 impl Decisions {
+    /// Takes a word, announcement `number` of its author. It is valid if it was judged and nothing
+    /// has changed it since.
+    fn take(
+        &mut self,
+        (author, number): (PartyId, u64),
+        id: &DecisionId,
+        word: &[u8],
+    ) -> Result<Vec<Deed>, Invalid> {
+        match Word::read(word)? {
+            Word::Record(record) => self.take_record(id, number, &record),
+            Word::Due(date) => {
+                if let Some(decision) = self.change(id) {
+                    decision.vouching.note_due(author, date, number);
+                }
+                Ok(Vec::new())
+            }
+            Word::Held(record) => {
+                self.take_held(id, (author, number), record)?;
+                Ok(vec![Task::TakeHeld.of(id)])
+            }
+            Word::Opened(opening) => Ok(self.take_opening(id, author, &opening)),
+        }
+    }
+
     /// Takes a record, announcement `number` of the scheduler.
-    fn take_record(&mut self, id: &DecisionId, number: u64, bytes: &[u8]) -> Vec<Deed> {
-        let signed = SignedRecord::decode(bytes).expect("well formed when it was judged");
-        self.extend(&signed).expect("checked when it was judged");
+    fn take_record(
+        &mut self,
+        id: &DecisionId,
+        number: u64,
+        bytes: &[u8],
+    ) -> Result<Vec<Deed>, Invalid> {
+        let signed = read_record(id, bytes).ok_or(Invalid("a record is well formed"))?;
+        let follows = self.extend(&signed);
+        follows.map_err(|_| Invalid("a record follows those before it in its decision"))?;
         let closes = matches!(signed.record.content, Content::Close { .. });
         if let (true, Some(decision)) = (closes, self.change(id)) {
             decision.closed = Some(number);
         }
-        match (closes, self.get(id).map(Decision::stage)) {
+        Ok(match (closes, self.get(id).map(Decision::stage)) {
             (true, _) => vec![Task::Open.of(id)],
             (false, Some(Stage::Lapsed | Stage::Cancelled)) => vec![Task::Erase.of(id)],
             (false, _) => Vec::new(),
-        }
+        })
     }
 
     /// Puts a record at the end of its decision's chain, or begins the decision. It was judged
@@ -380,12 +410,18 @@ impl Decisions {
     }
 
     /// Takes a server's word that it holds a record.
-    fn take_held(&mut self, id: &DecisionId, (by, announcement): (PartyId, u64), record: Vec<u8>) {
-        let signed = SignedRecord::decode(&record).expect("well formed when it was judged");
+    fn take_held(
+        &mut self,
+        id: &DecisionId,
+        (by, announcement): (PartyId, u64),
+        record: Vec<u8>,
+    ) -> Result<(), Invalid> {
+        let signed = read_record(id, &record).ok_or(Invalid("a record is well formed"))?;
         let (previous, person) = (signed.record.previous, signed.record.speaks_for());
         if let (Some(decision), Some(person)) = (self.change(id), person) {
             decision.vouching.hold(Held { by, announcement, person, previous, record });
         }
+        Ok(())
     }
 
     /// Takes what a server opened.
@@ -414,21 +450,16 @@ impl State for Decisions {
     }
 
     fn apply(&mut self, by: (PartyId, u64), subject: &Subject, word: &[u8]) -> Vec<Deed> {
-        let (id, (author, number)) = (DecisionId(*subject), by);
-        match Word::read(word).expect("well formed when it was judged") {
-            Word::Record(record) => self.take_record(&id, number, &record),
-            Word::Due(date) => {
-                if let Some(decision) = self.change(&id) {
-                    decision.vouching.note_due(author, date, number);
-                }
-                Vec::new()
-            }
-            Word::Held(record) => {
-                self.take_held(&id, by, record);
-                vec![Task::TakeHeld.of(&id)]
-            }
-            Word::Opened(opening) => self.take_opening(&id, author, &opening),
-        }
+        self.take(by, &DecisionId(*subject), word).expect("valid when it was judged")
+    }
+
+    fn replay(
+        &mut self,
+        by: (PartyId, u64),
+        subject: &Subject,
+        word: &[u8],
+    ) -> Result<(), Invalid> {
+        self.take(by, &DecisionId(*subject), word).map(drop)
     }
 
     fn undone(&self, me: PartyId) -> Vec<Deed> {

@@ -117,6 +117,22 @@ pub trait State: AnyState + fmt::Debug + Send + Sync {
     /// Takes a word that was judged to change something, announcement `number` of its author.
     fn apply(&mut self, by: (PartyId, u64), subject: &Subject, word: &[u8]) -> Vec<Deed>;
 
+    /// Takes a word again that this server had taken before it was started, in the same order: its
+    /// disk may have changed it. Of what is to be done because of it, [`State::undone`] says what
+    /// was not.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it cannot be what was taken.
+    fn replay(
+        &mut self,
+        by: (PartyId, u64),
+        subject: &Subject,
+        word: &[u8],
+    ) -> Result<(), Invalid> {
+        drop(self.apply(by, subject, word));
+        Ok(())
+    }
+
     /// What `me` says by itself at this time, in milliseconds since 1970: nothing that it has said.
     fn due(&self, me: PartyId, now: u64) -> Option<(Subject, Vec<u8>)> {
         let _ = (me, now);

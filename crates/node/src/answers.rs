@@ -17,8 +17,11 @@ pub(crate) fn epoch_over(epoch: u64) -> ServiceError {
     ServiceError::Conflict(format!("epoch {epoch} is closed; take part in the next one"))
 }
 
-/// The answer when the disk fails; why is for the operator's log.
+/// The answer when the disk fails; why is for the operator's log. What may pass is logged by
+/// [`Disk`](crate::disk::Disk), however many ask.
 pub(crate) fn internal(error: ostrakon_store::Error) -> ServiceError {
-    tracing::error!(%error, "a request failed");
+    if !error.may_pass() {
+        tracing::error!(%error, "a request failed");
+    }
     ServiceError::Internal
 }

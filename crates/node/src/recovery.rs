@@ -107,6 +107,13 @@ async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
         for row in rows {
             last = row.id;
             let mut said = row.said;
+            let servers = world.servers.keys.len();
+            if said.author.index() >= servers {
+                return Err(Error::Corrupt("job_words.author"));
+            }
+            if said.unjudged.as_ref().is_some_and(|after| after.len() != servers) {
+                return Err(Error::Corrupt("job_words.unjudged"));
+            }
             if said.unjudged.is_some() {
                 let valid = world.judge_late(row.announcement, &said);
                 let is_known = valid.as_ref().is_none_or(|valid| valid.unjudged.is_none());
@@ -120,7 +127,8 @@ async fn replay_words(store: &Disk, world: &mut World) -> Result<(), Error> {
             if jobs::is_never_valid(&jobs, *author, (*job, subject, word)) {
                 return Err(Error::Corrupt("job_words.word"));
             }
-            drop(world.take_word(&said, row.announcement));
+            let replayed = world.replay_word(&said, row.announcement);
+            replayed.map_err(|_| Error::Corrupt("job_words.word"))?;
         }
         if complete {
             return Ok(());

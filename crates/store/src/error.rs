@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use sqlx::postgres::PgDatabaseError;
 
+/// What to do about a database that is damaged.
+const LOST: &str = "keep a copy of it, and go on from the other servers' states, as the guide says for a server that has lost its data";
+
 /// Why the store could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -68,7 +71,8 @@ pub enum Error {
     },
     /// A check of the whole file found it damaged.
     #[error(
-        "{path} is damaged ({found}): keep a copy of it, and go on from the other servers' states, as the guide says for a server that has lost its data"
+        "{path} is damaged ({found}): {lost}",
+        lost = LOST
     )]
     DamagedDatabase {
         /// The file.
@@ -78,7 +82,8 @@ pub enum Error {
     },
     /// A value in the database that this program would not have written.
     #[error(
-        "the database holds an impossible value in {0}: start with an empty directory; an older copy of it would spend one-time material again"
+        "the database is damaged, it holds an impossible value in {0}: {lost}; an older copy of it would spend one-time material again",
+        lost = LOST
     )]
     Corrupt(&'static str),
     /// The state does not allow this; it was checked before, so this is a bug.
@@ -140,8 +145,8 @@ fn code(error: &sqlx::Error) -> Option<Code> {
 }
 
 /// What an operator can do about it.
-fn remedy(error: &sqlx::Error) -> &'static str {
-    match code(error) {
+fn remedy(error: &sqlx::Error) -> String {
+    let what = match code(error) {
         Some(Code::Sqlite(FULL | INPUT_OUTPUT)) => {
             "; the disk does not take or give data: check that it has room and is in order"
         }
@@ -149,8 +154,9 @@ fn remedy(error: &sqlx::Error) -> &'static str {
             "; check that this user may write the data directory and the files in it"
         }
         Some(Code::Sqlite(CORRUPT | NOT_A_DATABASE)) => {
-            "; the database's file, ostrakon.db in the data directory, is damaged: keep a copy of it, and go on from the other \
-             servers' states, as the guide says for a server that has lost its data"
+            return format!(
+                "; the database's file, ostrakon.db in the data directory, is damaged: {LOST}"
+            );
         }
         Some(Code::Postgres(code)) => match &*code {
             "53100" => "; PostgreSQL's disk is full: make room on it",
@@ -171,5 +177,6 @@ fn remedy(error: &sqlx::Error) -> &'static str {
              data directory is in order"
         }
         _ => "",
-    }
+    };
+    what.to_owned()
 }

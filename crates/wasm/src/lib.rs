@@ -152,6 +152,12 @@ pub fn people_for(minimum: u32, engine: &str, servers: usize) -> u32 {
     room::people_for(minimum, &inner::trust(engine, servers))
 }
 
+/// The minimum that suits so many people who are expected.
+#[wasm_bindgen(js_name = minimumFor)]
+pub fn minimum_for(people: u32, engine: &str, servers: usize) -> u32 {
+    room::minimum_for(people, &inner::trust(engine, servers))
+}
+
 /// How many more people have to come until a minimum is met; `present` counts those who are there,
 /// by server. Whoever comes goes to the server that has fewest.
 #[wasm_bindgen(js_name = moreNeeded)]

@@ -71,7 +71,8 @@ pub async fn run(options: Options) -> Result<()> {
     };
     if chain(&visit)?.stage() == Stage::Accepting {
         bail!(
-            "accepted; answers are taken once everybody has accepted, or the time to accept is over: come again with the same link, or give --wait"
+            "accepted; {}: come again with the same link, or give --wait",
+            when_answers_are_taken(chain(&visit)?.needs_all())
         );
     }
     answering::answer(&decision, &mut account, &mut visit, &answers).await?;
@@ -85,6 +86,15 @@ fn takes_answers(visit: &Visit, owner: &VerifyingKey) -> Result<()> {
     match report::over(chain) {
         Some(over) if !chain.person(owner).is_some_and(has_answered) => bail!(over),
         _ => Ok(()),
+    }
+}
+
+/// When answers are taken of a decision for which not everybody has accepted.
+fn when_answers_are_taken(needs_all: bool) -> &'static str {
+    if needs_all {
+        "answers are taken once everybody has accepted (if somebody has not in time, it ends without a result)"
+    } else {
+        "answers are taken once everybody has accepted, or the time to accept is over"
     }
 }
 

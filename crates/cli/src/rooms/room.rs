@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM, people_for};
+use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM, minimum_for, people_for};
 use ostrakon_broadcast::{EngineKind, Mode, RoomId, engines};
 use ostrakon_party::Trust;
 use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
@@ -20,14 +20,6 @@ use crate::{output, secret};
 
 /// Places of a room unless something else is asked for.
 const USUAL_CAPACITY: u32 = 192;
-
-/// The minimum that suits so many people, as the page's form has it (`roomFor` in `crowd.ts`): six
-/// tenths of them are enough, three to eight people.
-fn minimum_for(people: u32) -> u32 {
-    let enough = people.saturating_mul(6).div_ceil(10).clamp(3, 8);
-    let trust = Trust::one_of_three();
-    (1..=enough).rev().find(|minimum| people_for(*minimum, &trust) <= enough).unwrap_or(1)
-}
 
 /// The commands about rooms.
 #[derive(clap::Subcommand)]
@@ -223,7 +215,10 @@ impl Create {
                  with it. Take 2 or more, or say --without-crowd"
             ),
             (false, Some(minimum)) => Ok(minimum),
-            (false, None) => Ok(self.people.map_or(USUAL_MINIMUM, minimum_for)),
+            (false, None) => {
+                let trust = Trust::one_of_three();
+                Ok(self.people.map_or(USUAL_MINIMUM, |people| minimum_for(people, &trust)))
+            }
         }
     }
 

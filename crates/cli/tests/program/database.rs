@@ -12,8 +12,8 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Long enough for anything here but [`GIVEN_UP`].
-const LONG: Duration = Duration::from_secs(60);
+/// Long enough for anything here but [`GIVEN_UP`]: a write is tried for almost a minute.
+const LONG: Duration = Duration::from_secs(100);
 /// A server asks for half a minute what became of a commit.
 const GIVEN_UP: Duration = Duration::from_secs(120);
 /// How long a server may take to stop: what docs/operating.md promises.
@@ -209,9 +209,34 @@ async fn a_commit_of_which_nobody_can_tell_what_became_ends_the_process_with_an_
     let status = server.end(GIVEN_UP).await;
     assert_eq!(status.code(), Some(1));
     let log = server.log();
-    assert!(log.contains("a commit failed, asking what became of it"), "{log}");
+    let asked = log.matches("a commit failed, asking what became of it").count();
+    assert_eq!(asked, 1, "once, however often it asks: {log}");
     let last = log.lines().last().unwrap();
     assert!(last.contains("restart the server when it is there"), "{last}");
+    server.clean_up().await;
+}
+
+/// A write is tried several times before it counts as failed; what is logged is that it has.
+#[tokio::test]
+async fn a_database_that_is_away_is_logged_once_for_all_tries() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::start(directory.path(), database("away").await).await;
+    server.answers().await;
+    let before = server.log().len();
+    server.proxy.wire.send_replace(Wire::Broken);
+    // That tokens were read again is put on record.
+    signal("HUP", server.child.id());
+    let told = async |server: &Server| server.log().contains("cannot be put on record");
+    server.until("it is logged", told).await;
+    let log = server.log()[before..].to_owned();
+    let failures: Vec<_> = log.lines().filter(|line| line.contains("database")).collect();
+    assert_eq!(failures.len(), 2, "that nothing can be written, and what was to be: {log}");
+    server.proxy.wire.send_replace(Wire::Whole);
+    signal("HUP", server.child.id());
+    let again = async |server: &Server| server.log().contains("the store can be written again");
+    server.until("it is logged that it is there again", again).await;
+    signal("TERM", server.child.id());
+    assert!(server.end(STOPPED).await.success());
     server.clean_up().await;
 }
 

@@ -5,7 +5,7 @@ use ostrakon_party::PartyId;
 
 use super::{Chain, Stage};
 use crate::draft::function::Function;
-use crate::draft::{DecisionId, Seat};
+use crate::draft::{Ballot, DecisionId, Seat};
 use crate::keys::{CertifiedKey, GRACE, InvalidKey};
 use crate::operators::Operators;
 use crate::record::{Content, Creation, MOST_RECORDS, RECORD_BYTES, SignedRecord, claim_digest};
@@ -307,6 +307,15 @@ impl Chain {
         }
         self.do_without(&without, left)?;
         Ok(without)
+    }
+
+    /// Whether it lapses if a single one of those who are asked does not accept in time: the
+    /// creator wants it so, or one fewer are too few for the quorum or for what is computed.
+    pub fn needs_all(&self) -> bool {
+        let left = self.remaining().saturating_sub(1);
+        let objects =
+            |ballot: &Ballot| ballot.function.objection(left, ballot.options.len()).is_some();
+        self.draft.all_needed || left < self.quorum() || self.draft.ballots.iter().any(objects)
     }
 
     /// Why there can be no result although the deadline has passed: somebody is missing whom nobody

@@ -95,7 +95,7 @@ pub struct Report {
     pub threshold: u8,
     /// Until when to accept, in seconds since 1970.
     pub accept_by: u64,
-    /// Whether it lapses if somebody has not accepted by then.
+    /// Whether it lapses if somebody has not accepted by then ([`Chain::needs_all`]).
     pub all_needed: bool,
     /// Until when to answer, in seconds since 1970.
     pub deadline: u64,
@@ -151,7 +151,7 @@ impl Report {
             people: (0..).zip(draft.people.iter().zip(chain.people())).map(person).collect(),
             threshold: draft.threshold,
             accept_by: draft.accept_by,
-            all_needed: draft.all_needed,
+            all_needed: chain.needs_all(),
             deadline: draft.deadline,
             quorum: chain.quorum(),
             lapses: (chain.stage() == Stage::Accepting)

@@ -126,13 +126,16 @@ fn it_lapses_without_those_who_are_needed() {
     let custom = Function::Custom { outputs: vec![0; 6] };
     let table = draft(&world(), 5, 2, vec![ballot(custom, 2)]);
     let five = draft(&world(), 5, 2, vec![ballot(Function::AtLeast { k: 5 }, 2)]);
-    for (drafted, accepted, reason) in [
-        (lone, 2, "only 2 have accepted"),
-        (all, 4, "all or none"),
-        (table, 4, "fixed number"),
-        (five, 4, "without “person 4”"),
+    let most = Draft { quorum: 5, ..lone.clone() };
+    for (drafted, accepted, reason, needs_all) in [
+        (lone, 2, "only 2 have accepted", false),
+        (all, 4, "all or none", true),
+        (most, 4, "only 4 have accepted", true),
+        (table, 4, "fixed number", true),
+        (five, 4, "without “person 4”", true),
     ] {
         let mut decision = Decision::new(world(), &drafted);
+        assert_eq!(decision.chain.needs_all(), needs_all, "{reason}");
         (0..accepted).for_each(|person| decision.accept(person));
         let why = decision.chain.goes_on_without().unwrap_err();
         assert!(why.contains(reason), "{why}");

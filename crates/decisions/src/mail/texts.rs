@@ -18,12 +18,17 @@ pub(super) struct Texts {
     visits: &'static str,
     /// Before the time to accept by.
     accept: &'static str,
-    /// Before the deadline, as is each that follows.
+    /// Before the deadline, as is each that follows: where it goes on without who has not accepted
+    /// in time, and where all are needed.
     answer: &'static str,
+    answer_all: &'static str,
     /// Of whom only the answer is missing.
     accepted: &'static str,
     begun: &'static str,
     not_begun: &'static str,
+    not_begun_all: &'static str,
+    /// Where all are needed.
+    lapses: &'static str,
     invited: &'static str,
     named: &'static str,
     again: &'static str,
@@ -39,9 +44,12 @@ const EN: Texts = Texts {
     visits: "Two short visits:",
     accept: "Accept by",
     answer: "Then answer, as soon as all have accepted or the time for it is over, until",
+    answer_all: "Then answer, as soon as all have accepted, until",
     accepted: "You have accepted already: what is missing is the second short visit, your answer.",
     begun: "Answers are taken until",
     not_begun: "Answers are taken, as soon as all have accepted or the time for it is over, until",
+    not_begun_all: "Answers are taken, as soon as all have accepted, until",
+    lapses: "If somebody has not accepted in time, it ends without a result.",
     invited: "Open this link to accept. It is for you alone: whoever uses it first takes your place.",
     named: "Open this link, on the device that you have answered with before.",
     again: "Open this link to answer, in the browser in which you have accepted.",
@@ -59,9 +67,12 @@ const DE: Texts = Texts {
     visits: "Zwei kurze Besuche:",
     accept: "Nimm an bis",
     answer: "Antworte dann, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis",
+    answer_all: "Antworte dann, sobald alle angenommen haben, bis",
     accepted: "Du hast schon angenommen: Es fehlt noch der zweite kurze Besuch, deine Antwort.",
     begun: "Antworten sind möglich bis",
     not_begun: "Antworten sind möglich, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis",
+    not_begun_all: "Antworten sind möglich, sobald alle angenommen haben, bis",
+    lapses: "Hat jemand nicht rechtzeitig angenommen, endet es ohne Ergebnis.",
     invited: "Öffne diesen Link, um anzunehmen. Er ist nur für dich: Wer ihn zuerst benutzt, nimmt deinen Platz ein.",
     named: "Öffne diesen Link auf dem Gerät, mit dem du schon geantwortet hast.",
     again: "Öffne diesen Link, um zu antworten, in dem Browser, in dem du angenommen hast.",
@@ -98,6 +109,8 @@ pub(super) struct About<'a> {
     /// The link is an invitation; otherwise the person is named by an account.
     pub invited: bool,
     pub visit: Visit,
+    /// It lapses if somebody has not accepted in time; otherwise it goes on without them.
+    pub needs_all: bool,
     /// In seconds since 1970.
     pub deadline: u64,
 }
@@ -111,15 +124,19 @@ impl Texts {
             None => self.asked.to_owned(),
         };
         let deadline = time(about.deadline);
+        let (answer, not_begun, lapses) = if about.needs_all {
+            (self.answer_all, self.not_begun_all, format!("\n\n{}", self.lapses))
+        } else {
+            (self.answer, self.not_begun, String::new())
+        };
         let visits = match about.visit {
             Visit::Accept(until) => format!(
-                "{}\n\n1. {} {}.\n2. {} {deadline}.",
+                "{}\n\n1. {} {}.\n2. {answer} {deadline}.{lapses}",
                 self.visits,
                 self.accept,
                 time(until),
-                self.answer
             ),
-            Visit::Wait => format!("{}\n{} {deadline}.", self.accepted, self.not_begun),
+            Visit::Wait => format!("{}\n{not_begun} {deadline}.{lapses}", self.accepted),
             Visit::Answer => format!("{}\n{} {deadline}.", self.accepted, self.begun),
         };
         let open = match about.visit {
@@ -175,6 +192,7 @@ mod tests {
             link: "LINK",
             invited: true,
             visit: Visit::Accept(951_827_696),
+            needs_all: false,
             deadline: 1_795_325_999,
         };
         let body = of("de-CH").body(&about);
@@ -207,6 +225,7 @@ mod tests {
             link: "LINK",
             invited: true,
             visit,
+            needs_all: false,
             deadline: 1_795_325_999,
         };
         for (locale, accepted, first) in [
@@ -221,6 +240,34 @@ mod tests {
                 assert!(reminder.contains("2026-11-22 05:39 UTC"), "{reminder}");
             }
             assert_ne!(waits, answers, "whether answers are taken yet");
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_it_without_who_has_not_accepted_is_as_the_creator_chose() {
+        let about = |visit, needs_all| About {
+            name: "Ada",
+            asks: None,
+            question: "One?",
+            link: "LINK",
+            invited: true,
+            visit,
+            needs_all,
+            deadline: 1_795_325_999,
+        };
+        for (locale, goes_on, lapses) in [
+            ("en", "or the time for it is over", "it ends without a result"),
+            ("de", "oder die Zeit dafür vorbei ist", "endet es ohne Ergebnis"),
+        ] {
+            let says = |visit, needs_all| {
+                let body = of(locale).body(&about(visit, needs_all));
+                (body.contains(goes_on), body.contains(lapses))
+            };
+            for visit in [Visit::Accept(0), Visit::Wait] {
+                assert_eq!(says(visit, false), (true, false), "{locale}");
+                assert_eq!(says(visit, true), (false, true), "{locale}");
+            }
+            assert_eq!(says(Visit::Answer, true), (false, false), "it has begun");
         }
     }
 }

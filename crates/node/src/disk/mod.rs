@@ -42,10 +42,15 @@ struct Writing {
 }
 
 impl Writing {
-    /// A write has failed. Whether to log it: some writes may fail while others succeed, many times
-    /// a second.
+    /// A write has failed. Whether to log it.
     fn failed(&mut self, why: String, now: u64) -> bool {
         self.trouble = Some(why);
+        self.is_due(now)
+    }
+
+    /// Whether to log that something has failed: some calls may fail while others succeed, many
+    /// times a second.
+    fn is_due(&mut self, now: u64) -> bool {
         let due = self.logged.is_none_or(|logged| now >= logged + LOG_EVERY_MS);
         if due {
             (self.told, self.logged) = (true, Some(now));
@@ -65,12 +70,15 @@ const LOG_EVERY_MS: u64 = 60_000;
 /// How long is waited between two tries while nothing can be written.
 pub(crate) const TRY_EVERY: Duration = Duration::from_secs(2);
 
-/// Passes calls that only read on to the store's functions of the same names.
+/// Passes calls that only read on to the store's functions of the same names, and logs if the store
+/// fails them.
 macro_rules! reads {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         impl Disk {
             $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
-                through(&*self.platform, self.store.$name($($argument),*)).await
+                let result = through(&*self.platform, self.store.$name($($argument),*)).await;
+                self.log_unread(&result);
+                result
             })*
         }
     };
@@ -216,6 +224,14 @@ impl Disk {
         let mut writing = self.writing.lock().expect("no panic while held");
         if error.may_pass() && writing.failed(error.to_string(), self.platform.now_ms()) {
             tracing::error!(%error, "nothing can be written; trying again");
+        }
+    }
+
+    fn log_unread<T>(&self, result: &Result<T, Error>) {
+        let Err(error) = result else { return };
+        let mut writing = self.writing.lock().expect("no panic while held");
+        if error.may_pass() && writing.is_due(self.platform.now_ms()) {
+            tracing::error!(%error, "the store cannot be read");
         }
     }
 

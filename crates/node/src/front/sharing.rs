@@ -285,9 +285,12 @@ impl Sharing {
         // A crash of the database has emptied what is not logged: everything is laid out and shown
         // again. Who is not told whether it has cannot ask a second time.
         if there.is_err() || matches!(there, Ok(false)) && self.shown_alive > 0 {
-            tracing::warn!(
-                "the database may have lost what was shown to the intake processes, showing all of it again"
-            );
+            // Not at every try, while the database is away.
+            if self.shown_alive > 0 {
+                tracing::warn!(
+                    "the database may have lost what was shown to the intake processes, showing all of it again"
+                );
+            }
             *self = Self { unnoted: true, ..Self::default() };
         }
         there?;

@@ -116,16 +116,39 @@ impl Jobs {
         (subject, word): (&Subject, &[u8]),
         version: u64,
     ) -> Vec<Deed> {
+        let state = self.taking(job, by.0, (subject, word), version);
+        state.map_or_else(Vec::new, |state| state.apply(by, subject, word))
+    }
+
+    /// Takes a word again that was taken before a restart.
+    pub fn replay(
+        &mut self,
+        job: u8,
+        by: (PartyId, u64),
+        (subject, word): (&Subject, &[u8]),
+        version: u64,
+    ) -> Result<(), Invalid> {
+        let state = self.taking(job, by.0, (subject, word), version);
+        state.map_or(Ok(()), |state| state.replay(by, subject, word))
+    }
+
+    /// The state that is to take a word; the word is kept if this server does not know its job.
+    fn taking(
+        &mut self,
+        job: u8,
+        author: PartyId,
+        (subject, word): (&Subject, &[u8]),
+        version: u64,
+    ) -> Option<&mut dyn State> {
         let Some(running) = self.running.get_mut(&job) else {
-            *self.unjudged.entry(by.0).or_default() += word.len();
-            return Vec::new();
+            *self.unjudged.entry(author).or_default() += word.len();
+            return None;
         };
         running.versions.insert(*subject, version);
         if Arc::get_mut(&mut running.state).is_none() {
             running.state = Arc::from(running.state.copy());
         }
-        let state = Arc::get_mut(&mut running.state).expect("nobody else has the copy");
-        state.apply(by, subject, word)
+        Some(Arc::get_mut(&mut running.state).expect("nobody else has the copy"))
     }
 
     /// What `me` says by itself now, for one of the jobs.

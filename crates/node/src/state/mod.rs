@@ -505,6 +505,16 @@ impl World {
         self.jobs.apply(*job, (*author, number), (subject, word), self.version)
     }
 
+    /// Takes a word of a job again that was taken before a restart.
+    ///
+    /// # Errors
+    /// [`Invalid`] if it cannot be what was taken.
+    pub fn replay_word(&mut self, said: &JobWord, number: u64) -> Result<(), Invalid> {
+        let JobWord { job, subject, author, word, .. } = said;
+        self.version += 1;
+        self.jobs.replay(*job, (*author, number), (subject, word), self.version)
+    }
+
     fn change_room(&mut self, room: &[u8; 16], change: impl FnOnce(&mut Room)) {
         if let Some(room) = self.rooms.get_mut(&RoomId(*room)) {
             change(room);

@@ -2,6 +2,7 @@
 //! away, and cheats.
 
 pub mod asking;
+mod damage;
 mod gathering;
 pub mod group;
 mod mail;

@@ -419,6 +419,8 @@ async fn migrate(
         MigrateError::VersionMissing(version) => {
             Error::NewerSchema { database: name.into(), version }
         }
+        // A full disk or a damaged file, say.
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
         other => Error::Migration(Box::new(other)),
     })
 }

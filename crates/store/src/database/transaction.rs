@@ -117,7 +117,8 @@ impl Store {
             match pool.begin_with(statement).await.map_err(Error::from) {
                 Ok(transaction) => return Ok(Write { store: self, transaction, name, turn }),
                 Err(error) if error.is_transient() && tries < TRIES => {
-                    tracing::warn!(transaction = name, tries, %error, "the database cannot be written, trying again");
+                    // If none of the tries succeeds, whoever calls logs that.
+                    tracing::debug!(transaction = name, tries, %error, "the database cannot be written, trying again");
                     tries += 1;
                 }
                 Err(error) => return Err(error),
@@ -205,9 +206,9 @@ impl Store {
         token: &str,
         error: sqlx::Error,
     ) -> Result<(), Error> {
+        tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
         let ask = async {
             loop {
-                tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
                 match self.newest_token().await {
                     Ok(newest) => return Ok(newest.as_deref() == Some(token)),
                     // The token may be the other engine's; this one writes no more, whatever became

@@ -157,12 +157,36 @@ test('the creator is told what comes without somebody, and everybody by when to 
 });
 
 test('the creator’s e-mail names both visits and their dates, or that only the answer is missing', () => {
-  for (const [language, two, already, accept, answer] of [
-    ['en', 'twice, shortly', 'accepted already', '2 January 2027', '6 June 2027'],
-    ['de', 'zweimal kurz', 'schon angenommen', '2. Januar 2027', '6. Juni 2027'],
+  for (const [language, two, already, accept, answer, without, ends] of [
+    [
+      'en',
+      'twice, shortly',
+      'accepted already',
+      '2 January 2027',
+      '6 June 2027',
+      'or the time for it is over',
+      'it ends without a result',
+    ],
+    [
+      'de',
+      'zweimal kurz',
+      'schon angenommen',
+      '2. Januar 2027',
+      '6. Juni 2027',
+      'oder die Zeit dafür vorbei ist',
+      'endet es ohne Ergebnis',
+    ],
   ] as const) {
     reader.language = language;
     const [first, reminder] = [letterIn(asCreator(accepting)), letterIn(asCreator(answering))];
+    const needed = letterIn(asCreator({ ...accepting, all_needed: true }));
+    for (const [letter, goesOn] of [
+      [first, true],
+      [needed, false],
+    ] as const) {
+      expect(letter.includes(without)).toBe(goesOn);
+      expect(letter.includes(ends)).toBe(!goesOn);
+    }
     for (const words of ['Ben', two, accept, answer, 'LINK/secret']) expect(first).toContain(words);
     expect(first).not.toContain(already);
     for (const words of ['Ben', already, answer, 'LINK/secret']) expect(reminder).toContain(words);
@@ -219,7 +243,7 @@ test('where it does not go on without somebody, nobody is told that answers are 
     const usual = seen({ remaining: 4, quorum: 3 }, person);
     expect(usual).toMatch(goesOn);
     expect(usual).not.toContain(ends);
-    for (const all of [{ all_needed: true }, { quorum: 4 }]) {
+    for (const all of [{ all_needed: true }, { all_needed: true, quorum: 4 }]) {
       const page = seen({ remaining: 4, quorum: 3, ...all }, person);
       expect(page).toContain(ends);
       expect(page).not.toMatch(goesOn);

@@ -6,7 +6,6 @@ import {
   equals,
   isDatePoll,
   isMeasured,
-  needsAll,
   orderOf,
   placeOf,
   ruleName,
@@ -112,14 +111,4 @@ test('if need be decides between dates that equally many can make', () => {
   expect(chosen(poll, counted([2, 0, 3], [0, 2, 3]))).toBe(late);
   expect(chosen(poll, counted([2, 0, 3], [0, 3, 2]))).toBe(early);
   expect(chosen(poll, counted([5, 0, 0], [4, 1, 0]))).toBe(late);
-});
-
-test('it goes on without who has not accepted unless everybody is needed', () => {
-  const usual = { ...view(['']), all_needed: false, quorum: 3, remaining: 4 };
-  expect(needsAll(usual)).toBe(false);
-  expect(needsAll({ ...usual, all_needed: true })).toBe(true);
-  expect(needsAll({ ...usual, remaining: 3 })).toBe(true);
-  const [ballot] = usual.ballots;
-  const ballots = ballot ? [{ ...ballot, function: { custom: { outputs: [] } } }] : [];
-  expect(needsAll({ ...usual, ballots })).toBe(true);
 });

@@ -67,6 +67,7 @@ const viewShape = record({
   people: list(personShape),
   threshold: count,
   accept_by: count,
+  /** Whether it ends without a result if anybody has not accepted in time. */
   all_needed: flag,
   deadline: count,
   /** How many must answer for a result. */
@@ -178,17 +179,6 @@ const isNamed = (seat: Seat | undefined, account: string): boolean =>
   seat !== undefined && 'account' in seat && seat.account === account;
 
 export const hasAnswered = (part: Part): boolean => typeof part === 'object';
-
-/** Whether it ends without a result if anybody has not accepted in time. */
-export const needsAll = ({
-  all_needed,
-  quorum,
-  remaining,
-  ballots,
-}: Pick<View, 'all_needed' | 'quorum' | 'remaining' | 'ballots'>): boolean =>
-  all_needed ||
-  quorum >= remaining ||
-  ballots.some(({ function: rule }) => ruleName(rule) === 'custom');
 
 /** The options in the order in which people expect them: of two, yes comes before no. */
 export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {

@@ -73,6 +73,7 @@ export {
   jobOf,
   keyExpiry,
   messageLimit,
+  minimumFor,
   moreNeeded,
   parseLink,
   peopleFor,

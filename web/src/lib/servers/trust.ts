@@ -1,6 +1,6 @@
 // How many servers are believed, and how many people are enough: by what a room's engine bears.
 
-import { believed, moreNeeded, peopleFor } from '../page/cryptography';
+import { believed, minimumFor, moreNeeded, peopleFor } from '../page/cryptography';
 
 /** What the servers of a room bear. */
 export interface Trust {
@@ -10,6 +10,8 @@ export interface Trust {
   readonly believed: number;
   /** How many people a minimum takes, the servers giving out their places evenly. */
   peopleFor(minimum: number): number;
+  /** The minimum that suits so many people who are expected. */
+  minimumFor(people: number): number;
   /**
    * How many more people have to come until a minimum is met; `present` counts those who are there,
    * by server. Nobody is counted whom corrupt servers may have invented; whoever comes goes to the
@@ -23,6 +25,7 @@ export function trustOf(engine: string, servers: number): Trust {
   return {
     believed: believed(engine, servers),
     peopleFor: (minimum) => peopleFor(minimum, engine, servers),
+    minimumFor: (people) => minimumFor(people, engine, servers),
     moreNeeded: (present, minimum) => moreNeeded(Uint32Array.from(present), minimum, engine),
   };
 }
@@ -31,5 +34,6 @@ export function trustOf(engine: string, servers: number): Trust {
 export const NOBODY: Trust = {
   believed: Infinity,
   peopleFor: (minimum) => minimum,
+  minimumFor: (people) => people,
   moreNeeded: () => 0,
 };

@@ -1,4 +1,4 @@
-import type { Decision } from '../en/decision';
+import type { Decision, Visits } from '../en/decision';
 import { moment, several, span, spoken, zoned } from './words';
 
 const people = (n: number) => several(n, 'Person', 'Personen');
@@ -306,10 +306,10 @@ export const de: Decision = {
     },
     own: 'Selbst schreiben',
     subject: 'Deine Antwort, bitte',
-    body: (name: string, link: string, visits: { accept: number | null; answer: number }) =>
+    body: (name: string, link: string, visits: Visits) =>
       visits.accept === null
         ? `Hallo ${name},\n\ndu hast schon angenommen: Es fehlt noch der zweite kurze Besuch, deine Antwort. Bitte gib sie bis ${zoned(visits.answer)}, in dem Browser, in dem du angenommen hast:\n\n${link}\n`
-        : `Hallo ${name},\n\nbitte komm zweimal kurz vorbei: Nimm an bis ${zoned(visits.accept)}; antworte dann, sobald alle angenommen haben oder die Zeit dafür vorbei ist, bis ${zoned(visits.answer)}. Der Link ist nur für dich:\n\n${link}\n`,
+        : `Hallo ${name},\n\nbitte komm zweimal kurz vorbei: Nimm an bis ${zoned(visits.accept)}; antworte dann, sobald alle angenommen haben${visits.all ? '' : ' oder die Zeit dafür vorbei ist'}, bis ${zoned(visits.answer)}. ${visits.all ? 'Hat jemand nicht rechtzeitig angenommen, endet es ohne Ergebnis. ' : ''}Der Link ist nur für dich:\n\n${link}\n`,
   },
   failed: (reason: string) => `Das wurde nicht getan: ${reason}.`,
 

@@ -2,6 +2,15 @@
 
 import { moment, several, span, spoken, zoned } from './words';
 
+/** Until when the two visits are. */
+export interface Visits {
+  /** To accept, if that is still to be done. */
+  accept: number | null;
+  answer: number;
+  /** It ends without a result if somebody has not accepted in time. */
+  all: boolean;
+}
+
 const people = (n: number) => several(n, 'person', 'people');
 
 export const en = {
@@ -298,10 +307,10 @@ export const en = {
     },
     own: 'Write it yourself',
     subject: 'Your answer, please',
-    body: (name: string, link: string, visits: { accept: number | null; answer: number }) =>
+    body: (name: string, link: string, visits: Visits) =>
       visits.accept === null
         ? `Hello ${name},\n\nyou have accepted already: what is missing is the second short visit, your answer. Please give it by ${zoned(visits.answer)}, in the browser in which you have accepted:\n\n${link}\n`
-        : `Hello ${name},\n\nplease come by twice, shortly: accept by ${zoned(visits.accept)}; then answer, as soon as all have accepted or the time for it is over, by ${zoned(visits.answer)}. The link is for you alone:\n\n${link}\n`,
+        : `Hello ${name},\n\nplease come by twice, shortly: accept by ${zoned(visits.accept)}; then answer, as soon as all have accepted${visits.all ? '' : ' or the time for it is over'}, by ${zoned(visits.answer)}. ${visits.all ? 'If somebody has not accepted in time, it ends without a result. ' : ''}The link is for you alone:\n\n${link}\n`,
   },
   failed: (reason: string) => `That was not done: ${reason}.`,
 

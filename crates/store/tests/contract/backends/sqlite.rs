@@ -77,3 +77,55 @@ async fn a_damaged_file_is_named_as_that() {
     Store::examine(nothing.path(), &Database::Sqlite).await.expect("nothing is there yet");
     assert_eq!(std::fs::read_dir(nothing.path()).unwrap().count(), 0, "and nothing is made");
 }
+
+/// Whichever page of it is damaged, whoever meets that is told which file it is and what to do.
+#[tokio::test]
+async fn a_damaged_page_is_named_as_that_wherever_it_is() {
+    const PAGE: usize = 4096;
+    let place = Place::sqlite();
+    let store = collecting(&place).await;
+    store.record("mark", b"value").await.unwrap();
+    store.close().await;
+    drop(store);
+    let path = place.path().join("ostrakon.db");
+    let whole = std::fs::read(&path).unwrap();
+    let told = |error: Error, page: usize| {
+        let error = error.to_string();
+        for part in ["damaged", "ostrakon.db", "as the guide says"] {
+            assert!(error.contains(part), "page {page}: {error}");
+        }
+    };
+    let (mut at_opening, mut later) = (0, 0);
+    for (page, at) in (0..whole.len()).step_by(PAGE).enumerate() {
+        let mut damaged = whole.clone();
+        let from = if page == 0 { 100 } else { at };
+        damaged[from..at + PAGE].fill(0x5a);
+        std::fs::write(&path, damaged).unwrap();
+        let seen = Store::examine(place.path(), &Database::Sqlite).await;
+        told(seen.expect_err("looking reads every page"), page);
+        let store = match place.try_open().await {
+            Err(error) => {
+                told(error, page);
+                at_opening += 1;
+                continue;
+            }
+            Ok(store) => store,
+        };
+        let looks = [
+            store.rooms().await.err(),
+            store.marks().await.err(),
+            store.epochs(10).await.err(),
+            store.record("other", b"value").await.err(),
+        ];
+        for error in looks.into_iter().flatten() {
+            told(error, page);
+            later += 1;
+        }
+        store.close().await;
+        drop(store);
+        for rest in ["ostrakon.db-wal", "ostrakon.db-shm"] {
+            drop(std::fs::remove_file(place.path().join(rest)));
+        }
+    }
+    assert!(at_opening >= 2 && later >= 4, "{at_opening} at the opening, {later} later");
+}
