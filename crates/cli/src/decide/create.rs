@@ -7,13 +7,14 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
 use ostrakon_decide::draft::gathering::Request;
 use ostrakon_decide::record::create;
-use ostrakon_decide::{Draft, Invitation, JoinLink, Layer, Link, Warning, warnings};
+use ostrakon_decide::{Chain, Draft, Invitation, JoinLink, Layer, Link, Warning, warnings};
 use ostrakon_party::wire;
 use ostrakon_protocol::decisions::{DecisionMade, LayerInfo};
 use serde::Serialize;
 
 use super::State;
 use super::plan::{self, Asked, NamedAccount, Plan, PlannedBallot};
+use crate::client::decision::refused;
 use crate::client::joining::Joining;
 use crate::client::{Account, Deployment, http_client};
 use crate::{edge, failure, output, secret};
@@ -94,12 +95,13 @@ pub struct Created {
     pub link: Link,
     /// The links by person.
     pub links: Vec<(String, Link)>,
-    /// What its result can tell more than it seems to: sentences.
+    /// What can come of it otherwise than it seems: sentences.
     pub warnings: Vec<String>,
 }
 
-/// What a creator should know of a draft.
-fn warned(draft: &Draft) -> Vec<String> {
+/// What a creator should know of a decision that has begun.
+fn warned(chain: &Chain) -> Vec<String> {
+    let draft = chain.draft();
     let sentence = |warning: &Warning| match warning {
         Warning::TwoPeople => {
             "Of two people each can often tell the other's answer by the result.".to_owned()
@@ -109,7 +111,12 @@ fn warned(draft: &Draft) -> Vec<String> {
             ballot + 1
         ),
     };
-    warnings(draft, draft.people.len()).iter().map(sentence).collect()
+    // Who asked for it need not be told.
+    let all_must = (chain.needs_all() && !draft.all_needed).then(|| {
+        "All must take part and answer: if somebody does not, there is no result.".to_owned()
+    });
+    let warnings = warnings(draft, draft.people.len());
+    all_must.into_iter().chain(warnings.iter().map(sentence)).collect()
 }
 
 #[derive(Serialize)]
@@ -178,12 +185,12 @@ pub async fn run(options: Options) -> Result<()> {
         .iter()
         .map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() });
     let people: Vec<_> = people.collect();
+    for warning in &created.warnings {
+        eprintln!("{warning}");
+    }
     if options.json {
         let (id, link) = (created.link.decision.to_hex(), created.link.to_string());
         return output::json(&CreatedJson { id, link, people });
-    }
-    for warning in &created.warnings {
-        eprintln!("{warning}");
     }
     for person in &people {
         output::message(format!("{}: {}", person.name, person.link).as_bytes())?;
@@ -244,7 +251,8 @@ pub async fn begin(
     );
     let origin = deployment.connections[0].origin().to_owned();
     let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
-    let warnings = warned(&draft);
+    let chain = Chain::begin(deployment.operators, &record).map_err(refused)?;
+    let warnings = warned(&chain);
     Ok(Created { links: links(&link, &draft, &invitations), warnings, link })
 }
 

@@ -276,8 +276,11 @@ fn two_people_come_in_by_one_link_and_whoever_is_not_approved_does_not() {
     let create = ["decide", "create", "--server", up.origin(0), "--question", "And we?", "--json"];
     let people =
         ["--person", "Ann", "--person", "Cleo", "--accept-seconds", "5", "--seconds", "60"];
-    let created =
-        json(&[&create[..], &people, &["--state-dir", text(&host.home)]].concat()).remove(0);
+    let create = [&create[..], &people, &["--state-dir", text(&host.home)]].concat();
+    let created = ostrakon(&create).output().unwrap();
+    let warned = String::from_utf8_lossy(&created.stderr).into_owned();
+    assert!(warned.contains("All must take part and answer"), "{warned}");
+    let created = crate::common::values(&created).remove(0);
     let link = created["people"][0]["link"].as_str().unwrap();
     let told =
         Device { home: home("ann"), link }.refusal("answer", &["--answer", "yes", "--wait"], 1);

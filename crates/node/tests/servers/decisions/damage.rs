@@ -6,8 +6,8 @@ use ostrakon_node::Service;
 use sqlx::AnyConnection;
 
 use super::database;
+use super::group::Group;
 use crate::common::{Deployment, LONG};
-use crate::group::Group;
 
 /// What a server says that it waits for, once it has looked at its disk.
 async fn reason(server: &Service) -> String {
