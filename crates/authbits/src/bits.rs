@@ -80,7 +80,7 @@ impl Bits {
     }
 
     /// Appends the bits of another string.
-    pub(crate) fn append(&mut self, other: &Self) {
+    pub fn append(&mut self, other: &Self) {
         let (place, used) = (self.len / 64, self.len % 64);
         self.len += other.len;
         // One word more than there may be, for what is shifted out.
@@ -107,24 +107,33 @@ impl Bits {
     }
 
     /// One byte for eight bits, the first bit lowest.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = bytes_of(&self.words);
         bytes.truncate(self.len.div_ceil(8));
         bytes
     }
 
     /// Reads what [`Bits::to_bytes`] writes for `len` bits; `None` for anything else, ones beyond
     /// the end included.
-    pub(crate) fn from_bytes(bytes: &[u8], len: usize) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8], len: usize) -> Option<Self> {
+        let beyond = bytes.last().map_or(0, |last| last.checked_shr(len as u32 % 8).unwrap_or(0));
+        let bits = Self::first_of(bytes, len)?;
+        (len.is_multiple_of(8) || beyond == 0).then_some(bits)
+    }
+
+    /// The first `len` bits of bytes of which the last one has the last bit; `None` for more or
+    /// fewer bytes.
+    pub fn first_of(bytes: &[u8], len: usize) -> Option<Self> {
         if bytes.len() != len.div_ceil(8) {
             return None;
         }
-        let mut words = vec![0; len.div_ceil(64)];
-        for (i, byte) in bytes.iter().enumerate() {
-            words[i / 8] |= u64::from(*byte) << (i % 8 * 8);
+        let (whole, rest) = bytes.as_chunks::<8>();
+        let mut words: Vec<u64> = whole.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        if !rest.is_empty() {
+            let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            words.push(last);
         }
-        let bits = Self::from_words(words.clone(), len);
-        (bits.words == words).then_some(bits)
+        Some(Self::from_words(words, len))
     }
 }
 
@@ -176,10 +185,14 @@ mod tests {
             prop_assert!(Bits::from_bytes(&bytes, bits.len()).as_ref() == Some(&string));
             prop_assert!(Bits::from_bytes(&bytes, bits.len() + 8).is_none());
             if bits.len() % 8 != 0 {
-                let mut spoilt = bytes.clone();
-                *spoilt.last_mut().unwrap() |= 0x80;
-                prop_assert!(Bits::from_bytes(&spoilt, bits.len()).is_none());
+                for beyond in bits.len() % 8..8 {
+                    let mut spoilt = bytes.clone();
+                    *spoilt.last_mut().unwrap() |= 1 << beyond;
+                    prop_assert!(Bits::from_bytes(&spoilt, bits.len()).is_none());
+                    prop_assert!(Bits::first_of(&spoilt, bits.len()).as_ref() == Some(&string));
+                }
             }
+            prop_assert!(Bits::first_of(&[&bytes[..], &[0]].concat(), bits.len()).is_none());
             let (a, b) = bits.split_at(bits.len() / 3);
             let mut joined: Bits = a.iter().copied().collect();
             joined.append(&b.iter().copied().collect());

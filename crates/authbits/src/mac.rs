@@ -5,7 +5,7 @@ use ostrakon_kernels::{Prg, inner_product};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::abort::Abort;
-use crate::bits::{Bits, words_of};
+use crate::bits::{Bits, mask, words_of};
 use crate::run::Run;
 
 /// Coefficients that are expanded together, a multiple of 64.
@@ -47,15 +47,12 @@ impl Coefficients {
     /// Combines bits and MACs with coefficients of their own.
     pub(crate) fn combine(&mut self, bits: &Bits, macs: &[u64]) -> Sums {
         let mut sums = Sums::default();
-        let mut bytes = vec![0; 8 * CHUNK.min(macs.len())];
-        for (chunk, macs) in macs.chunks(CHUNK).enumerate() {
-            let bytes = &mut bytes[..8 * macs.len()];
-            self.stream.fill_at(self.position, bytes);
-            self.position += bytes.len() as u64;
-            let g = words_of(bytes);
+        for (words, macs) in bits.words().chunks(CHUNK / 64).zip(macs.chunks(CHUNK)) {
+            let g = self.words(macs.len());
             sums.macs ^= inner_product(&g, macs);
-            for (i, g) in g.iter().enumerate() {
-                sums.bits ^= g & bits.mask(chunk * CHUNK + i);
+            for (word, g) in words.iter().zip(g.chunks(64)) {
+                let terms = g.iter().enumerate();
+                sums.bits ^= terms.fold(0, |sum, (i, g)| sum ^ (g & mask(word >> i)));
             }
         }
         sums

@@ -10,7 +10,7 @@ use ostrakon_party::PartyId;
 use crate::compute::{Excluded, Failed, Lie, Plan, verdict};
 use crate::marks;
 use crate::opening::{self, Evidence, Opening, complained, examine, of_batch, of_complaint};
-use crate::report::shares::{Share, to_bytes};
+use crate::report::shares::Share;
 use crate::report::{Field, Report};
 
 /// Bits of s_0.
@@ -55,6 +55,13 @@ pub(crate) struct Taken {
     pub(crate) list: Digest,
     pub(crate) signatures: Vec<Signature>,
     pub(crate) cost: Cost,
+}
+
+/// s_0 and s, one after the other.
+fn mask_of(first: u64, bits: &Bits) -> Bits {
+    let mut mask: Bits = (0..FIRST).map(|i| first >> i & 1 == 1).collect();
+    mask.append(bits);
+    mask
 }
 
 fn party(i: usize) -> PartyId {
@@ -110,22 +117,20 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
     /// Step 7: s under the key.
     async fn adjust(&mut self) -> Result<Adjusted, Failed> {
         let (reports, length) = (self.plan.reports, FIRST + self.bits());
-        let mut dealt = Vec::with_capacity(length * reports.len());
+        let mut dealt = Bits::default();
         for report in reports {
             let Share::S(first, bits) = self.own_share(report, Field::S) else { continue };
-            dealt.extend((0..FIRST).map(|i| first >> i & 1 == 1));
-            dealt.extend((0..bits.len()).map(|i| bits.get(i)));
+            dealt.append(&mask_of(first, &bits));
         }
         #[cfg(test)]
         match self.plan.cheat {
-            Cheat::Difference => dealt[2 * length - 1] ^= true,
+            Cheat::Difference => dealt.xor_bit(2 * length - 1, true),
             Cheat::Unseen(chi) => {
-                dealt[FIRST] ^= true;
-                (0..FIRST).for_each(|i| dealt[i] ^= chi >> i & 1 == 1);
+                dealt.xor_bit(FIRST, true);
+                (0..FIRST).for_each(|i| dealt.xor_bit(i, chi >> i & 1 == 1));
             }
             Cheat::Nothing | Cheat::Element => {}
         }
-        let dealt: Bits = dealt.into_iter().collect();
         let masks = self.segment.masks(dealt.len()).await?;
         let difference = masks.difference(&dealt);
         let of_report = (0..reports.len()).map(|i| difference.slice(i * length, length));
@@ -270,11 +275,10 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
             let Some(mask) = mask else { return Ok(lied(member, Lie::Masks)) };
             for (n, (range, (_, shares))) in ranges.iter().zip(right).enumerate() {
                 let Share::S(first, bits) = &shares[member] else { continue };
-                let dealt = (0..FIRST).map(|i| first >> i & 1 == 1);
-                let mut dealt: Bits = dealt.chain((0..bits.len()).map(|i| bits.get(i))).collect();
+                let mut dealt = mask_of(*first, bits);
                 dealt.xor(&mask.slice(n * length, length));
                 let said = adjusted.said()[member].slice(range.start, length);
-                if to_bytes(&dealt) != to_bytes(&said) {
+                if dealt != said {
                     return Ok(lied(member, Lie::Difference));
                 }
             }
@@ -312,7 +316,7 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
     ) -> Result<Shares, Failed> {
         let (bits, length) = (self.bits(), FIRST + self.bits());
         let mut inputs: Option<Shares> = None;
-        let mut public = Vec::with_capacity(bits * accepted.len());
+        let mut public = Bits::default();
         for (&i, cover) in accepted.iter().zip(covers) {
             let part = adjusted.shares().slice(i * length + FIRST, bits);
             match &mut inputs {
@@ -322,10 +326,10 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
             let Share::E(e) = cover else { continue };
             let mut open = self.plan.reports[i].masked().clone();
             open.xor(e);
-            public.extend((0..bits).map(|i| open.get(i)));
+            public.append(&open);
         }
         let mut inputs = inputs.ok_or(Failed::TooFew { missing: 1 })?;
-        self.segment.xor_public(&mut inputs, &public.into_iter().collect())?;
+        self.segment.xor_public(&mut inputs, &public)?;
         Ok(inputs)
     }
 

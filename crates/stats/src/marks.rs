@@ -4,7 +4,6 @@ use ostrakon_authbits::{Bits, Journal};
 use ostrakon_crypto::{Digest, Transcript};
 
 use crate::compute::Failed;
-use crate::report::shares::to_bytes;
 use crate::report::{Field, Report};
 
 fn name(report: &Report, purpose: u64) -> Digest {
@@ -29,7 +28,7 @@ pub(crate) fn adjust(
     differences: impl Iterator<Item = Bits>,
 ) -> Result<(), Failed> {
     let entry = |(report, difference): (&Report, Bits)| {
-        (name(report, ADJUSTED), [&run.0[..], &to_bytes(&difference)].concat())
+        (name(report, ADJUSTED), [&run.0[..], &difference.to_bytes()].concat())
     };
     let entries: Vec<_> = reports.iter().zip(differences).map(entry).collect();
     let before = keep(journal, &entries)?;

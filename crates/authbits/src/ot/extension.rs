@@ -1,6 +1,6 @@
 //! Steps 3 to 5: extension and its consistency check.
 
-use ostrakon_kernels::{inner_product, leaf_sums, xor_into, zeroed_table};
+use ostrakon_kernels::{leaf_sums, linear_rows, xor_into, zeroed_table};
 use ostrakon_party::PartyId;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -46,6 +46,11 @@ impl<'a> Lot<'a> {
         self.choices.len() / 8
     }
 
+    /// Bytes of the corrections for a peer.
+    fn corrections(&self) -> usize {
+        self.trees() * self.choices.len()
+    }
+
     /// Every tree with a peer: its leaves at the owner, at the holder, Δ's nibble, the position.
     fn pairs(&self, peer: usize) -> impl Iterator<Item = (&'a Leaves, &'a Leaves, usize, u64)> {
         self.lanes.iter().flat_map(move |lane| {
@@ -65,16 +70,15 @@ impl Drop for Lot<'_> {
 }
 
 /// Step 3 at the owner: columns v, and the corrections.
-fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
+fn own(lot: &Lot, peer: usize, corrections: &mut [u8]) -> Vec<u8> {
     let length = lot.choices.len();
     let mut columns = zeroed_table(LEVELS * lot.trees() * length);
-    for ((owned, _, _, position), out) in
-        lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length))
+    let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
+    for (((owned, _, _, position), out), correction) in
+        trees.zip(corrections.chunks_exact_mut(length))
     {
-        let start = corrections.len();
-        corrections.resize(start + length, 0);
-        leaf_sums(&owned.0, position, &mut corrections[start..], out);
-        xor_into(&mut corrections[start..], &lot.choices);
+        leaf_sums(&owned.0, position, correction, out);
+        xor_into(correction, &lot.choices);
     }
     columns
 }
@@ -97,25 +101,27 @@ fn hold(lot: &Lot, peer: usize, corrections: &[u8]) -> Vec<u8> {
     columns
 }
 
-/// The check's coefficients for one lot: `HASHES` vectors of a word for each word of a column.
-fn coefficients(coin: &Coin, number: usize, words: usize) -> Vec<Vec<u64>> {
+/// The check's coefficients for one lot: for each of the [`HASHES`] a word for each word of a
+/// column, of which the last ones are the masks: each hash has its own.
+fn coefficients(coin: &Coin, number: usize, words: usize) -> [Vec<u64>; HASHES] {
     let stream = coin.stream(number as u64);
-    (0..HASHES)
-        .map(|hash| {
-            let mut bytes = vec![0; 8 * words];
-            stream.fill_at((hash * 8 * words) as u64, &mut bytes);
-            words_of(&bytes)
-        })
-        .collect()
+    let drawn = words - HASHES;
+    std::array::from_fn(|hash| {
+        let mut bytes = vec![0; 8 * drawn];
+        stream.fill_at((hash * 8 * drawn) as u64, &mut bytes);
+        let mut coefficients = words_of(&bytes);
+        coefficients.extend((0..HASHES).map(|mask| u64::from(mask == hash)));
+        coefficients
+    })
 }
 
 /// h of a column, which ends in the masks.
-fn hash(coefficients: &[Vec<u64>], column: &[u8]) -> [u8; HASH] {
-    let column = words_of(column);
-    let (words, masks) = column.split_at(column.len() - HASHES);
+fn hash(coefficients: &[Vec<u64>; HASHES], column: &[u8]) -> [u8; HASH] {
     let mut out = [0; HASH];
-    for ((out, c), mask) in out.chunks_exact_mut(8).zip(coefficients).zip(masks) {
-        out.copy_from_slice(&(inner_product(c, words) ^ mask).to_le_bytes());
+    for (out, c) in out.chunks_exact_mut(8).zip(coefficients) {
+        let mut sum = [0];
+        linear_rows(c, column, column.len(), &mut sum);
+        out.copy_from_slice(&sum[0].to_le_bytes());
     }
     out
 }
@@ -126,7 +132,8 @@ fn hash(coefficients: &[Vec<u64>], column: &[u8]) -> [u8; HASH] {
 /// [`Abort::Correlation`] names an owner whose columns do not fit its bits.
 pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Columns>, Abort> {
     let parties = run.parties();
-    let mut corrections = vec![Vec::new(); parties];
+    let length = lots.iter().map(Lot::corrections).sum();
+    let mut bodies = vec![Vec::new(); parties];
     let mut all: Vec<Columns> = lots
         .iter()
         .map(|lot| Columns {
@@ -136,16 +143,19 @@ pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Colu
         })
         .collect();
     for peer in run.party.peers().map(PartyId::index) {
+        bodies[peer] = zeroed_table(length);
+        let mut rest = &mut bodies[peer][..];
         for (lot, columns) in lots.iter().zip(&mut all) {
-            columns.owned[peer] = own(lot, peer, &mut corrections[peer]);
+            let (part, after) = rest.split_at_mut(lot.corrections());
+            columns.owned[peer] = own(lot, peer, part);
+            rest = after;
         }
     }
-    let length = lots.iter().map(|lot| lot.trees() * lot.choices.len()).sum();
-    let received = run.exchange(Kind::Corrections, corrections, length).await?;
+    let received = run.exchange(Kind::Corrections, bodies, length).await?;
     for peer in run.party.peers().map(PartyId::index) {
         let mut rest = &received[peer][..];
         for (lot, columns) in lots.iter().zip(&mut all) {
-            let (part, after) = rest.split_at(lot.trees() * lot.choices.len());
+            let (part, after) = rest.split_at(lot.corrections());
             columns.held[peer] = hold(lot, peer, part);
             rest = after;
         }
@@ -158,13 +168,10 @@ pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Colu
 
 /// Step 5.
 async fn check(run: &mut Run, coin: &Coin, lots: &[Lot<'_>], all: &[Columns]) -> Result<(), Abort> {
-    let chi: Vec<_> = lots
-        .iter()
-        .enumerate()
-        .map(|(i, lot)| coefficients(coin, i, lot.words() - HASHES))
-        .collect();
+    let chi: Vec<_> =
+        lots.iter().enumerate().map(|(i, lot)| coefficients(coin, i, lot.words())).collect();
     let hash_columns = |select: &dyn Fn(&Columns) -> &[u8]| -> Vec<Vec<[u8; HASH]>> {
-        let of_lot = |(columns, chi): (&Columns, &Vec<Vec<u64>>)| {
+        let of_lot = |(columns, chi): (&Columns, &[Vec<u64>; HASHES])| {
             select(columns)
                 .chunks_exact(8 * columns.words)
                 .map(|column| hash(chi, column))

@@ -1,6 +1,6 @@
 //! Steps 7 and 8: triples of which a cheater may know some x, and their check.
 
-use ostrakon_kernels::{FixedKeyHash, clmul_mul};
+use ostrakon_kernels::{FixedKeyHash, clmul_mul, zeroed_table};
 use ostrakon_party::PartyId;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -52,7 +52,7 @@ impl PairHash {
 }
 
 impl Leaky {
-    /// XORs bits of z, 64 at a time.
+    /// XORs bits and MACs of z, those of word `word`.
     fn add(&mut self, word: usize, hashes: &[u128]) {
         let mut low = 0;
         for (i, (hash, mac)) in hashes.iter().zip(&mut self.z_macs[64 * word..]).enumerate() {
@@ -65,40 +65,38 @@ impl Leaky {
     /// Step 7 as holder: the strings for one peer.
     fn give(&mut self, hash: &PairHash, hash_key: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
         let n = self.x.len();
-        let mut strings = Vec::with_capacity(message_bytes(n));
+        let mut strings = zeroed_table(message_bytes(n));
+        let (macs, bits) = strings.split_at_mut(8 * n);
         let mut last_bits = Bits::zeros(n);
-        for word in 0..n.div_ceil(64) {
-            let used = (n - 64 * word).min(64);
+        for (word, macs) in macs.as_chunks_mut::<8>().0.chunks_mut(64).enumerate() {
+            let used = macs.len();
             let mut keys = Zeroizing::new(columns.hash_block(held, word));
             let mut others = Zeroizing::new(keys.map(|key| key ^ hash_key));
             hash.apply(&mut keys[..used], 64 * word);
             hash.apply(&mut others[..used], 64 * word);
             self.add(word, &keys[..used]);
-            let mut bits = self.y.words()[word];
-            for (i, (key, other)) in keys[..used].iter().zip(others.iter()).enumerate() {
+            let mut last = self.y.words()[word];
+            let hashes = keys.iter().zip(others.iter()).zip(&self.y_macs[64 * word..]);
+            for (i, (string, ((key, other), y_mac))) in macs.iter_mut().zip(hashes).enumerate() {
                 let both = key ^ other;
-                strings
-                    .extend_from_slice(&(both as u64 ^ self.y_macs[64 * word + i]).to_le_bytes());
-                bits ^= ((both >> 64) as u64 & 1) << i;
+                *string = (both as u64 ^ y_mac).to_le_bytes();
+                last ^= ((both >> 64) as u64 & 1) << i;
             }
-            last_bits.xor_word(word, bits);
+            last_bits.xor_word(word, last);
         }
-        strings.extend(last_bits.to_bytes());
+        bits.copy_from_slice(&last_bits.to_bytes());
         strings
     }
 
     /// Step 7 as owner: the strings of one peer.
     fn take(&mut self, hash: &PairHash, columns: &Columns, owned: &[u8], macs: &[u8], bits: &Bits) {
-        let n = self.x.len();
-        for word in 0..n.div_ceil(64) {
-            let used = (n - 64 * word).min(64);
+        for (word, macs) in macs.as_chunks::<8>().0.chunks(64).enumerate() {
+            let used = macs.len();
             let mut rows = Zeroizing::new(columns.hash_block(owned, word));
             hash.apply(&mut rows[..used], 64 * word);
             let x = self.x.words()[word];
-            for (i, row) in rows[..used].iter_mut().enumerate() {
-                let at = 8 * (64 * word + i);
-                let string = u64::from_le_bytes(macs[at..at + 8].try_into().expect("eight bytes"));
-                *row ^= u128::from(string & mask(x >> i));
+            for (i, (row, string)) in rows.iter_mut().zip(macs).enumerate() {
+                *row ^= u128::from(u64::from_le_bytes(*string) & mask(x >> i));
             }
             self.add(word, &rows[..used]);
             self.z.xor_word(word, x & bits.words()[word]);

@@ -22,7 +22,7 @@ pub fn wrong_check(
     let (digest, key) = (scope.digest(), reporter.verifying_key());
     let randomness = randomness.derive(
         "ostrakon/v1/stats/randomness of a report",
-        &[&digest.0, &key.0, &super::shares::to_bytes(&value)],
+        &[&digest.0, &key.0, &value.to_bytes()],
     );
     let ephemerals = proof::Ephemerals::draw(&digest, &key, fields, &randomness);
     let proof_at = bytes.len() - 64 - Proof::bytes(fields.len());

@@ -158,7 +158,7 @@ pub fn make(
     // The same randomness for another value would be no mask: what is drawn depends on both.
     let randomness = randomness.derive(
         "ostrakon/v1/stats/randomness of a report",
-        &[&scope_digest.0, &key.0, &shares::to_bytes(&bits)],
+        &[&scope_digest.0, &key.0, &bits.to_bytes()],
     );
     let fields = fields(&scope.question.form);
     let ephemeral = proof::Ephemerals::draw(&scope_digest, &key, fields, &randomness);
@@ -171,7 +171,7 @@ pub fn make(
         masked.xor(&dealt.s);
     }
     masked.xor(&dealt.e);
-    body.extend(shares::to_bytes(&masked));
+    body.extend(masked.to_bytes());
     let proof = ephemeral.prove(&statement(&body), &randomness);
     body.extend(proof.to_bytes());
     let signature = reporter.sign(&signed(&body));
@@ -280,7 +280,7 @@ pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadRepo
     let stated = &body[..body.len() - Proof::bytes(fields.len())];
     let (pairs, rest) = stated[HEAD..].split_at(2 * POINT * fields.len());
     let (check, masked) = rest.split_at(if fields.len() > 1 { 8 } else { 0 });
-    let masked = shares::from_bytes(masked, scope.question.form.bits()).ok_or(BadReport::Form)?;
+    let masked = Bits::from_bytes(masked, scope.question.form.bits()).ok_or(BadReport::Form)?;
     let ephemerals = pairs.chunks_exact(POINT).step_by(2).map(Sent::read);
     let ephemerals = ephemerals.collect::<Option<Vec<_>>>().ok_or(BadReport::Form)?;
     let check = check.try_into().map_or(0, u64::from_le_bytes);

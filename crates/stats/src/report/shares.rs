@@ -34,27 +34,6 @@ impl Label {
     }
 }
 
-/// One byte for eight bits, the first bit lowest.
-pub(crate) fn to_bytes(bits: &Bits) -> Vec<u8> {
-    let mut bytes = vec![0; bits.len().div_ceil(8)];
-    for i in 0..bits.len() {
-        bytes[i / 8] |= u8::from(bits.get(i)) << (i % 8);
-    }
-    bytes
-}
-
-/// Reads [`to_bytes`]; `None` for anything else, ones beyond the end included.
-pub(crate) fn from_bytes(bytes: &[u8], len: usize) -> Option<Bits> {
-    let bits = prefix(bytes, len)?;
-    (to_bytes(&bits) == bytes).then_some(bits)
-}
-
-/// The first bits of bytes.
-fn prefix(bytes: &[u8], len: usize) -> Option<Bits> {
-    (bytes.len() == len.div_ceil(8))
-        .then(|| (0..len).map(|i| bytes[i / 8] >> (i % 8) & 1 == 1).collect())
-}
-
 /// A member's share of one field, or all members' sum.
 #[derive(Clone)]
 pub(crate) enum Share {
@@ -79,7 +58,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 impl Share {
     /// What a key expands to.
     pub(crate) fn of(field: Field, key: &Secret, bits: usize) -> Self {
-        let some = |bytes: &[u8]| prefix(bytes, bits).unwrap_or_default();
+        let some = |bytes: &[u8]| Bits::first_of(bytes, bits).unwrap_or_default();
         match field {
             Field::Chi => Self::Chi(words(&expand(key, 8 * bits))),
             Field::E => Self::E(some(&expand(key, bits.div_ceil(8)))),

@@ -5,7 +5,6 @@ use curve25519_dalek::scalar::Scalar;
 use ostrakon_crypto::Digest;
 
 use super::{Scene, reporter_key, sum_of_four_bits};
-use crate::report::shares::to_bytes;
 use crate::report::{Field, forge, length};
 use crate::{BadReport, BadValue, Form, Question, Report, Scope, Statistic, Value, report};
 
@@ -43,7 +42,7 @@ fn what_the_reporter_expands_is_what_the_members_do() {
             let mut open = report.masked().clone();
             open.xor(&e);
             open.xor(&s);
-            assert_eq!(u64::from(to_bytes(&open)[0]), number);
+            assert_eq!(u64::from(open.to_bytes()[0]), number);
         }
     }
 }
