@@ -15,9 +15,9 @@ use super::key;
 static COMMITTEE: LazyLock<Committee> = LazyLock::new(|| {
     let card = |m: u8| {
         let exchange = ExchangeKey::from_seed(&Secret::new([m; 32]));
-        let share_key = ShareKey::new(&exchange.member(&key(m)).to_bytes(), &[m; 32]);
+        let share_key = ShareKey::new(&exchange.member(key(m)).to_bytes(), &[m; 32]);
         let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
-        Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
+        Card::sign(&format!("m{m}"), &url, &mesh, share_key, key(m))
     };
     Committee::found("fuzzed", vec![card(1), card(2)]).expect("two members")
 });
@@ -41,14 +41,14 @@ fn draft() -> SignedDraft {
         creator: key(9).verifying_key(),
         nonce: [0; 16],
     };
-    draft.sign(&key(9))
+    draft.sign(key(9))
 }
 
 static ASKED: LazyLock<Asked> =
     LazyLock::new(|| Asked::of(&draft().draft, &COMMITTEE).expect("a question"));
 
 static INPUT: LazyLock<Input> = LazyLock::new(|| {
-    let report = ASKED.report(&Value::Number(7), &key(5), &Secret::new([6; 32]));
+    let report = ASKED.report(&Value::Number(7), key(5), &Secret::new([6; 32]));
     report.expect("a number of the question's width")
 });
 
@@ -81,7 +81,7 @@ pub fn read_input(bytes: &[u8]) -> bool {
 }
 
 fn statement() -> Statement {
-    Statement::sign(ASKED.computation, Said::Holdings(vec![INPUT.entry]), &key(1))
+    Statement::sign(ASKED.computation, Said::Holdings(vec![INPUT.entry]), key(1))
 }
 
 pub fn valid_statement() -> Vec<u8> {
@@ -102,7 +102,7 @@ static ARCHIVE: LazyLock<Archive> = LazyLock::new(|| {
     let id = ASKED.computation;
     let (digest, result) = (seal.digest(&id), conclusion.digest(&id));
     let sign =
-        |said: &Said| [1, 2].map(|m| Statement::sign(id, said.clone(), &key(m)).signature).to_vec();
+        |said: &Said| [1, 2].map(|m| Statement::sign(id, said.clone(), key(m)).signature).to_vec();
     let sealed = sign(&Said::Sealed { seal: digest, spent: None }).into_iter();
     let sealed = sealed.map(|signature| SealedBy { spent: None, signature }).collect();
     let signatures = (sealed, sign(&Said::Outcome { seal: digest, result }));

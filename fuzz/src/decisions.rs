@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ostrakon_crypto::sealed::Sealed;
-use ostrakon_crypto::{Secret, Signature, SigningKey, Stream};
+use ostrakon_crypto::{Secret, Signature, Stream};
 use ostrakon_decide::keys::shares::new_key;
 use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
@@ -68,7 +68,7 @@ static VALID_RECORD: LazyLock<Vec<u8>> = LazyLock::new(|| {
         proof: vec![0; 64],
         signature: Signature([0; 64]),
     };
-    create(draft(), [layer(0), layer(1), layer(2)], &operators(), &key(5), 7).encode()
+    create(draft(), [layer(0), layer(1), layer(2)], &operators(), key(5), 7).encode()
 });
 
 pub fn valid_record() -> Vec<u8> {
@@ -118,15 +118,14 @@ fn statement() -> KeyStatement {
 
 pub fn valid_deposit() -> Vec<u8> {
     let sealed = Sealed { exchange: [9; 32], closed: vec![7; 48] };
-    encode(&Deposit::of(&key(6), &operators(), PartyId(1), statement(), sealed))
+    encode(&Deposit::of(key(6), &operators(), PartyId(1), statement(), sealed))
 }
 
 /// No server takes a key that nobody has proved to know.
 pub fn read_deposit(bytes: &[u8]) -> bool {
     let Ok(deposit) = Deposit::decode(bytes) else { return false };
     assert_eq!(encode(&deposit), bytes, "only one encoding is accepted");
-    let identity: SigningKey = key(1);
-    assert!(deposit.open(&identity, PartyId(1), &operators(), 7).is_err(), "nobody knows this key");
+    assert!(deposit.open(key(1), PartyId(1), &operators(), 7).is_err(), "nobody knows this key");
     true
 }
 
@@ -144,36 +143,36 @@ fn closed() -> (Examined, Opening) {
     draft.ballots.truncate(2);
     let drawn = |party: u8| Secret::new([party; 32]);
     let layer = |party: u8, rng: &mut Stream| {
-        Layer::of((&drawn(party), 0), &key(party), PartyId(party), &operators, &draft, rng)
+        Layer::of((&drawn(party), 0), key(party), PartyId(party), &operators, &draft, rng)
     };
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
-    let first = create(draft, layers, &operators, &key(5), 7);
+    let first = create(draft, layers, &operators, key(5), 7);
     let mut visit = Visit::new(operators, first.record.decision);
     visit.read(&first.encode(), &mut rng).expect("the first record");
-    let helpers = [0, 1, 2].map(|party| HelperKey::of(&key(party), PartyId(party), &operators));
+    let helpers = [0, 1, 2].map(|party| HelperKey::of(key(party), PartyId(party), &operators));
     let mut shares = Vec::new();
     for person in 0..4 {
         let (serial, terms) = (Serial([person; 16]), (2, 2_000_000));
         let new =
-            new_key(&key(person), serial, terms, &operators, &helpers, &mut rng).expect("a key");
+            new_key(key(person), serial, terms, &operators, &helpers, &mut rng).expect("a key");
         let receipt = |party: u8| {
             key(party).sign(&receipt_digest(&operators, PartyId(party), &new.statement))
         };
         let receipts = (0..3).map(receipt).collect();
-        shares.push(new.deposits[1].open(&key(1), PartyId(1), &operators, 8).expect("its share"));
+        shares.push(new.deposits[1].open(key(1), PartyId(1), &operators, 8).expect("its share"));
         let certified =
-            certify(&key(person), new.statement, receipts, &operators).expect("it is certified");
-        let accept = visit.accept(&key(person), certified, None, 8).expect("there is a place");
+            certify(key(person), new.statement, receipts, &operators).expect("it is certified");
+        let accept = visit.accept(key(person), certified, None, 8).expect("there is a place");
         visit.read(&accept.encode(), &mut rng).expect("it follows");
     }
     for person in [0, 2, 3] {
         let memory = &mut Memory::default();
-        let step = visit.answer(&key(person), &[1, 2], memory, 9, &mut rng).expect("it answers");
+        let step = visit.answer(key(person), &[1, 2], memory, 9, &mut rng).expect("it answers");
         visit.read(&step.encode(), &mut rng).expect("it follows");
         visit.verify(&mut rng).expect("it holds");
     }
     let close =
-        visit.chain().expect("a chain").next(&key(0), 1_000, Content::Close { absent: vec![1] });
+        visit.chain().expect("a chain").next(key(0), 1_000, Content::Close { absent: vec![1] });
     visit.read(&close.encode(), &mut rng).expect("it follows");
     let examined = Examined::of(&visit).expect("it holds");
     let opening = examined.open(&drawn(1), PartyId(1), &shares, &mut rng).expect("it is closed");

@@ -22,7 +22,7 @@ const CULPRIT: PartyId = PartyId(1);
 /// Server 1 says something.
 fn said(tag: Tag, to: Recipient, body: &[u8]) -> SignedHeader {
     let (length, digest) = (body.len() as u64, Header::digest_of(body));
-    Header { session: servers().session, tag, from: CULPRIT, to, length, digest }.sign(&key(1))
+    Header { session: servers().session, tag, from: CULPRIT, to, length, digest }.sign(key(1))
 }
 
 fn fault(evidence: Evidence) -> Vec<u8> {
@@ -93,7 +93,7 @@ fn says(server: u8, subject: Subject, kind: Kind, to: Recipient, bytes: usize) -
     let body = vec![server + 1; bytes];
     let (length, digest) = (bytes as u64, Header::digest_of(&body));
     let (session, tag, from) = (servers().session, subject.tag(kind), PartyId(server));
-    Statement { signed: Header { session, tag, from, to, length, digest }.sign(&key(server)), body }
+    Statement { signed: Header { session, tag, from, to, length, digest }.sign(key(server)), body }
 }
 
 fn of_run(subject: Subject, kind: KindNumber, evidence: impl Serialize) -> Vec<u8> {
@@ -194,7 +194,7 @@ pub fn valid_contradiction() -> Vec<u8> {
 pub fn valid_too_long() -> Vec<u8> {
     let mut header = announced(Recipient::All, b"").header;
     header.length = 1 << 30;
-    encode(&Kept::TooLong(header.sign(&key(1))))
+    encode(&Kept::TooLong(header.sign(key(1))))
 }
 
 pub fn valid_private() -> Vec<u8> {

@@ -19,7 +19,7 @@ fn hosted() -> RoomDescriptor {
 
 static VALID_ACTION: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let deed = Deed::Hide { target: MessageId { epoch: 3, index: 1 }, hidden: true };
-    let signed = HostLog::new(&servers(), &hosted()).act(&key(5), 1_000, deed);
+    let signed = HostLog::new(&servers(), &hosted()).act(key(5), 1_000, deed);
     serde_json::to_vec(&signed).expect("plain data")
 });
 
@@ -47,7 +47,7 @@ pub fn read_deed(bytes: &[u8]) -> bool {
         return false;
     }
     let mut log = HostLog::new(&servers(), &hosted());
-    let signed = log.act(&key(5), 1_000, deed);
+    let signed = log.act(key(5), 1_000, deed);
     let before = log.clone();
     let accepted = log.apply(&signed).is_ok();
     assert!(accepted || log == before, "what is refused changes nothing");
@@ -57,7 +57,7 @@ pub fn read_deed(bytes: &[u8]) -> bool {
 
 pub fn valid_deed() -> Vec<u8> {
     let deed = Deed::Poll { poll: poll() };
-    let signed = HostLog::new(&servers(), &hosted()).act(&key(5), 1_000, deed);
+    let signed = HostLog::new(&servers(), &hosted()).act(key(5), 1_000, deed);
     serde_json::to_vec(&signed.action).expect("plain data")
 }
 
@@ -102,13 +102,13 @@ fn invited() -> HostLog {
     let room = RoomDescriptor { admission: Admission::Members, ..hosted() };
     let mut log = HostLog::new(&servers(), &room);
     let deed = Deed::Invite { keys: vec![key(6).verifying_key()] };
-    log.apply(&log.act(&key(5), 1_000, deed)).expect("the host invites");
+    log.apply(&log.act(key(5), 1_000, deed)).expect("the host invites");
     log
 }
 
 static VALID_CLAIM: LazyLock<Claim> = LazyLock::new(|| {
     let room = RoomDescriptor { admission: Admission::Members, ..hosted() };
-    Claim::sign(&servers().digest(), &room.id(), &key(6), &key(7))
+    Claim::sign(&servers().digest(), &room.id(), key(6), key(7))
 });
 
 pub fn valid_claim() -> Vec<u8> {

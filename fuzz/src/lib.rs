@@ -12,7 +12,8 @@ mod mixing;
 mod onepass;
 mod requests;
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex};
 
 use bytes::Bytes;
 use ostrakon_broadcast::board::{Archive, Entry, Published, SignedEntry};
@@ -222,8 +223,19 @@ pub fn exercise(name: &str, data: &[u8]) {
     let decoder = DECODERS.iter().find(|decoder| decoder.name == name).expect("a decoder's name");
     (decoder.read)(data);
     let Some((which, changes)) = data.split_first() else { return };
-    let valid = decoder.valid[usize::from(*which) % decoder.valid.len()];
-    (decoder.read)(&changed(valid(), changes));
+    let valid = valid(decoder, usize::from(*which) % decoder.valid.len());
+    (decoder.read)(&changed(valid, changes));
+}
+
+/// A valid input of a decoder. Making one takes longer than decoding it: each is made once.
+fn valid(decoder: &Decoder, which: usize) -> Vec<u8> {
+    static MADE: Mutex<BTreeMap<(&str, usize), Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let known = MADE.lock().expect("no panic while held").get(&(decoder.name, which)).cloned();
+    known.unwrap_or_else(|| {
+        let input = decoder.valid[which]();
+        MADE.lock().expect("no panic while held").insert((decoder.name, which), input.clone());
+        input
+    })
 }
 
 /// Each four bytes of `changes` name a place and a change: cut here, insert a byte, or flip bits.
@@ -243,8 +255,11 @@ fn changed(mut input: Vec<u8>, changes: &[u8]) -> Vec<u8> {
     input
 }
 
-fn key(server: u8) -> SigningKey {
-    SigningKey::from_seed(&[server + 1; 32])
+/// Expanding a seed takes longer than decoding: it is done once.
+fn key(server: u8) -> &'static SigningKey {
+    static KEYS: LazyLock<[SigningKey; 10]> =
+        LazyLock::new(|| std::array::from_fn(|i| SigningKey::from_seed(&[i as u8 + 1; 32])));
+    &KEYS[usize::from(server)]
 }
 
 fn valid_header() -> Vec<u8> {
@@ -260,7 +275,7 @@ fn valid_header() -> Vec<u8> {
         length: 1 << 20,
         digest: Digest([9; 32]),
     };
-    encode(&header.sign(&key(1)))
+    encode(&header.sign(key(1)))
 }
 
 fn read_header(bytes: &[u8]) -> bool {
@@ -304,10 +319,7 @@ fn room() -> RoomDescriptor {
 static VALID_ARCHIVE: LazyLock<Archive> = LazyLock::new(valid_archive);
 
 fn valid_archive() -> Archive {
-    let servers = Servers {
-        session: SessionId(Digest([7; 32])),
-        keys: (0..3).map(|server| key(server).verifying_key()).collect(),
-    };
+    let servers = servers();
     let mut head = Digest([0; 32]);
     let mut entries = Vec::new();
     for number in 0..2 {
@@ -323,7 +335,7 @@ fn valid_archive() -> Archive {
         };
         head = entry.digest(&servers);
         let signatures =
-            (0..3).map(|server| (PartyId(server), entry.sign(&servers, &key(server)))).collect();
+            (0..3).map(|server| (PartyId(server), entry.sign(&servers, key(server)))).collect();
         entries.push(SignedEntry { entry, signatures });
     }
     Archive { servers, room: room(), entries, head }
@@ -458,7 +470,7 @@ fn valid_envelope() -> Vec<u8> {
         minimum: 3,
     };
     let issued = Issued { context, slot: 1, issue: encode(&valid_issue()) };
-    let exchange = Exchange::new(&key(8), &issue_name()).public();
+    let exchange = Exchange::new(key(8), &issue_name()).public();
     let owner = key(8).verifying_key();
     let offer =
         envelope::offer(&servers(), &issue_name(), &owner, issued, |digest| key(1).sign(digest));
@@ -466,7 +478,7 @@ fn valid_envelope() -> Vec<u8> {
 }
 
 fn read_envelope(bytes: &[u8]) -> bool {
-    let opened = envelope::open(&servers(), &issue_name(), &key(8), bytes).is_ok();
+    let opened = envelope::open(&servers(), &issue_name(), key(8), bytes).is_ok();
     assert!(!opened || bytes == valid_envelope(), "the server has closed one envelope only");
     opened
 }

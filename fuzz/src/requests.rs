@@ -40,7 +40,7 @@ pub fn read_presence(bytes: &[u8]) -> bool {
 }
 
 pub fn valid_issue_request() -> Vec<u8> {
-    let exchange = Exchange::new(&key(8), &issue_name()).public();
+    let exchange = Exchange::new(key(8), &issue_name()).public();
     let signature = key(8).sign(&envelope::request_digest(&issue_name(), &exchange));
     json(&IssueRequest { key: key(8).verifying_key(), exchange, signature })
 }
@@ -50,7 +50,7 @@ pub fn read_issue_request(bytes: &[u8]) -> bool {
     let digest = envelope::request_digest(&issue_name(), &request.exchange);
     let verifies = request.key.verifies(&digest, &request.signature);
     let own = request.key == key(8).verifying_key();
-    let exchange = Exchange::new(&key(8), &issue_name()).public();
+    let exchange = Exchange::new(key(8), &issue_name()).public();
     assert!(
         !verifies || !own || request.exchange == exchange,
         "the participant has signed one exchange key only"

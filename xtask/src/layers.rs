@@ -5,6 +5,7 @@
 //! may contain unsafe code.
 
 pub mod graph;
+mod manifests;
 mod modules;
 mod shells;
 
@@ -155,6 +156,7 @@ pub fn check() -> Result<()> {
     let mut violations = violations(&Graph::of_workspace()?);
     violations.extend(cycles()?);
     violations.extend(named_jobs()?);
+    violations.extend(manifests()?);
     if violations.is_empty() {
         return Ok(());
     }
@@ -193,6 +195,12 @@ fn named_jobs() -> Result<Vec<Violation>> {
         rule: "node, store, net and the shell of api name jobs in their registries only (CONTRIBUTING.md, Adding a job)",
     };
     Ok(named.into_iter().map(violation).collect())
+}
+
+/// What manifests say that they may not.
+fn manifests() -> Result<Vec<Violation>> {
+    let found = manifests::complaints(&shell::root().join("crates"))?;
+    Ok(found.into_iter().map(|(of, edge, rule)| Violation { of, edge, rule }).collect())
 }
 
 fn violations(graph: &Graph) -> Vec<Violation> {

@@ -24,7 +24,7 @@ pub const KEPT: usize = 256;
 pub const BURNT: usize = 2;
 /// The longest digit of a Clos network that is taken whole: a permutation of so many rows is one
 /// stage.
-const WHOLE: usize = 64;
+pub const WHOLE: usize = 64;
 
 /// What an epoch looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -267,60 +267,12 @@ impl Room {
 
 /// The Clos network's radices for so many rows: one digit while that is short, then two or more
 /// whose product they are.
-fn radices(rows: usize) -> Vec<usize> {
+#[must_use]
+pub fn radices(rows: usize) -> Vec<usize> {
     let bits = rows.trailing_zeros();
     if rows <= WHOLE {
         return vec![rows];
     }
     let digits = bits.div_ceil(6);
     (0..digits).map(|i| 1 << ((bits + i) / digits)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ostrakon_crypto::SigningKey;
-
-    fn room(servers: u8, corrupt: usize, shape: Shape) -> Result<Room, Unfit> {
-        let keys = (0..servers).map(|i| SigningKey::from_seed(&[i; 32]).verifying_key()).collect();
-        Room::new(Digest([1; 32]), corrupt, keys, shape)
-    }
-
-    const SHAPE: Shape = Shape { rows: 16, payload: 40, minimum: 3, ticks: 9 };
-
-    #[test]
-    fn rooms_that_cannot_be_are_refused() {
-        assert!(room(4, 1, SHAPE).is_ok() && room(5, 1, SHAPE).is_ok());
-        let refused = |servers, corrupt| room(servers, corrupt, SHAPE).unwrap_err();
-        assert_eq!(refused(3, 1), Unfit::Servers { servers: 3, corrupt: 1 });
-        assert_eq!(refused(8, 1), Unfit::Servers { servers: 8, corrupt: 1 });
-        assert_eq!(refused(6, 2), Unfit::Servers { servers: 6, corrupt: 2 });
-        let shaped = |shape| room(4, 1, shape).unwrap_err();
-        assert_eq!(shaped(Shape { rows: 12, ..SHAPE }), Unfit::Rows(12));
-        assert_eq!(shaped(Shape { payload: 0, ..SHAPE }), Unfit::Payload(0));
-        assert_eq!(shaped(Shape { minimum: 0, ..SHAPE }), Unfit::Minimum(0));
-        assert_eq!(shaped(Shape { minimum: 17, ..SHAPE }), Unfit::Minimum(17));
-    }
-
-    #[test]
-    fn radices_multiply_to_the_rows() {
-        for bits in 1..=16 {
-            let radices = radices(1 << bits);
-            assert_eq!(radices.iter().product::<usize>(), 1 << bits);
-            assert!(radices.iter().all(|radix| *radix <= WHOLE), "{radices:?}");
-        }
-        assert_eq!(radices(4096), [64, 64]);
-    }
-
-    #[test]
-    fn every_member_deals_in_turn() {
-        let room = room(7, 2, SHAPE).unwrap();
-        let deals = |member: usize| {
-            (0..7).any(|i| {
-                let shuffle = room.shuffle_of(i);
-                shuffle.dealers().contains(&member)
-            })
-        };
-        assert!((0..7).all(deals));
-    }
 }

@@ -63,25 +63,3 @@ pub fn decode(room: &Digest, epoch: u64, row: &[u8]) -> Option<Said> {
         length => message.get(..length.into()).map(|m| Said::Message(m.to_vec())),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_read_as_written_and_noise_is_none() {
-        let room = Digest([1; 32]);
-        for said in [Said::Cover, Said::Message(vec![]), Said::Message(vec![7; 20])] {
-            let row = encode(&room, 3, &said, 20).unwrap();
-            assert_eq!(row.len(), bytes(20));
-            assert_eq!(decode(&room, 3, &row), Some(said));
-            assert_eq!(decode(&room, 4, &row), None, "another epoch's");
-            let mut other = row.clone();
-            other[25] ^= 1;
-            assert_eq!(decode(&room, 3, &other), None);
-            assert_eq!(decode(&room, 3, &row[..17]), None);
-        }
-        assert_eq!(encode(&room, 3, &Said::Message(vec![7; 21]), 20), None);
-        assert_eq!(decode(&room, 3, &[0; 38]), None);
-    }
-}

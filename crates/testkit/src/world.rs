@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::LocalBoxFuture;
-use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, own};
 use ostrakon_party::{Party, PartyId, Roster, SessionId};
 
 use crate::network::Network;
@@ -20,9 +20,10 @@ pub struct World {
 }
 
 impl World {
-    /// `count` parties. The session is a function of the seed until [`World::with_session`] sets
-    /// another.
+    /// `count` parties, which all sign in this process. The session is a function of the seed until
+    /// [`World::with_session`] sets another.
     pub fn new(seed: u64, count: u8) -> Self {
+        own::remember();
         let secret =
             Secret::new([0x42; 32]).derive("ostrakon/testkit/world", &[&seed.to_le_bytes()]);
         let keys: Vec<Arc<SigningKey>> = (0..count)

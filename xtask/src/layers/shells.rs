@@ -52,7 +52,11 @@ fn names(file: &str, text: &str) -> impl Iterator<Item = String> {
     named.collect::<Vec<_>>().into_iter()
 }
 
-fn read(folder: &Path, at: &str, texts: &mut Vec<(String, String)>) -> Result<()> {
+/// The sources below a folder: each file's name, after `at`, and its text.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn read(folder: &Path, at: &str, texts: &mut Vec<(String, String)>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
         let path = entry?.path();

@@ -2,6 +2,7 @@
 //! participants, under a scheduler that a seed decides.
 
 mod attacks;
+mod described;
 mod founding;
 #[path = "../../../agreement/tests/agreement/keys.rs"]
 mod keys;

@@ -12,7 +12,7 @@ use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
 use ostrakon_asynchromix::visit::Ask;
 use ostrakon_asynchromix::{Disk, Key, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, own};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_testkit::Draw;
 
@@ -83,7 +83,9 @@ pub fn id(i: usize) -> PartyId {
 
 pub const SHAPE: Shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 12 };
 
+/// A server's key. All servers and participants are in this process.
 pub fn signing(i: usize) -> SigningKey {
+    own::remember();
     SigningKey::from_seed(&digest("test identity", &[i as u8]).0)
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_broadcast::{RoomId, Servers};
-use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, own};
 use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::ServiceError;
@@ -91,6 +91,7 @@ impl Deployment {
         provider: Arc<dyn EngineProvider>,
         ledger: Arc<Ledger>,
     ) -> Arc<Self> {
+        own::remember();
         let directory = directory();
         let server = |party| Server {
             config: config(directory.path(), party, parties),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey, own};
 use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
 use ostrakon_robust::client::{MaskReader, Masks};
@@ -159,6 +159,7 @@ impl World {
     }
 
     pub fn of(members: &[PartyId], t: usize, seed: u64) -> World {
+        own::remember();
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let keys = members.iter().map(|m| {
