@@ -41,11 +41,25 @@ pub enum Key {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Write {
     /// Sets a value.
-    Put(Key, Vec<u8>),
+    Put(Key, #[serde(with = "value")] Vec<u8>),
     /// Forgets a value.
     Delete(Key),
     /// Forgets the ledger's blocks, votes and certificates of this round and below.
     DropThrough(u64),
+}
+
+/// Values as strings of bytes, not as lists of numbers: the same encoding, in one piece.
+mod value {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        Bytes::deserialize(deserializer).map(Vec::from)
+    }
 }
 
 impl From<dag::Write> for Write {
@@ -93,5 +107,24 @@ impl Disk {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.values().map(|value| value.len() + 32).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_party::wire;
+
+    use super::*;
+
+    /// What is on disks was written as a list of numbers.
+    #[test]
+    fn values_are_encoded_as_lists_of_bytes_are() {
+        for length in [0, 1, 127, 128, 5000] {
+            let value: Vec<u8> = (0..length).map(|i: usize| i as u8).collect();
+            let write = Write::Put(Key::Stock(300), value.clone());
+            let bytes = wire::encode(&write);
+            assert_eq!(bytes, wire::encode(&(0u8, Key::Stock(300), value)));
+            assert_eq!(wire::decode(&bytes), Ok(write));
+        }
     }
 }

@@ -74,6 +74,9 @@ pub struct Measurement {
     pub payload: usize,
     /// From the first server that begins to the last one that ends; median over the runs.
     pub seconds: f64,
+    /// Processor time of all servers together from where each of them begins to where it ends, to a
+    /// hundredth of a second for each; median over the runs.
+    pub cpu_seconds: f64,
     /// Unavoidable work on all cores; 0 where nothing but waiting is.
     pub limit_seconds: f64,
     /// `seconds / limit_seconds`, or 0.
@@ -94,12 +97,14 @@ pub async fn run(
     tell: impl Fn(&str),
 ) -> Result<Vec<Measurement>> {
     let mut seconds: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    let mut computed: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let mut room = None;
     for number in 0..options.runs {
         tell(&format!("run {} of {}", number + 1, options.runs));
         let (of, timed) = once(&options, program).await?;
-        for (phase, took) in timed {
+        for Timed { phase, took, cpu } in timed {
             seconds.entry(phase).or_default().push(took);
+            computed.entry(phase).or_default().push(cpu);
         }
         room = Some(of);
     }
@@ -111,6 +116,7 @@ pub async fn run(
         .map(|phase| {
             let work = Work::of(phase, &room, participants);
             let seconds = median(seconds.remove(phase).unwrap_or_default());
+            let cpu_seconds = median(computed.remove(phase).unwrap_or_default());
             let limit_seconds = work.seconds(&units);
             Measurement {
                 phase,
@@ -118,6 +124,7 @@ pub async fn run(
                 rows: options.rows,
                 payload: options.payload,
                 seconds,
+                cpu_seconds,
                 limit_seconds,
                 ratio: if limit_seconds > 0.0 { seconds / limit_seconds } else { 0.0 },
                 bytes_sent: work.bytes,
@@ -135,7 +142,7 @@ const PUBLISH: &str = "board";
 const PHASES: [&str; 5] = [FOUND, PREPARE, SEAL, MIX, PUBLISH];
 
 /// One founding and one epoch.
-async fn once(options: &Options, program: &Program) -> Result<(Room, Vec<(&'static str, f64)>)> {
+async fn once(options: &Options, program: &Program) -> Result<(Room, Vec<Timed>)> {
     let Options { rows, payload, servers, .. } = *options;
     let corrupt = corrupt(servers)?;
     let plan = Plan { servers, corrupt, rows, payload, minimum: 3, ticks: 10 };
@@ -150,7 +157,7 @@ async fn measure(
     program: &Program,
     directory: &std::path::Path,
     options: &Options,
-) -> Result<(Room, Vec<(&'static str, f64)>)> {
+) -> Result<(Room, Vec<Timed>)> {
     let mut site = Site::start(program, directory, plan)?;
     let room = Arc::new(site.join().room()?);
     let mut heard = site.all_tell(PATIENCE, |note| *note == Note::Started)?;
@@ -181,7 +188,7 @@ async fn say(
     room: &Arc<Room>,
     options: &Options,
     mut heard: Vec<Heard>,
-) -> Result<Vec<(&'static str, f64)>> {
+) -> Result<Vec<Timed>> {
     let mut front = Front::start(room, site.front(), &site.join().addresses());
     let participants = options.participants.max(FEWEST);
     for home in 0..participants {
@@ -237,25 +244,49 @@ fn mixed(room: &Room, participants: usize) -> Vec<Phase> {
     DealersShuffle::phases_of(&room.shuffle_of(0), participants)
 }
 
+/// What servers tell where a phase begins or ends, and whether the last one of them decides.
+type End<'a> = (&'a dyn Fn(&Note) -> bool, bool);
+
+/// A phase of one run.
+struct Timed {
+    phase: &'static str,
+    took: f64,
+    cpu: f64,
+}
+
 /// Seconds by phase.
-fn times(room: &Room, heard: &[Heard]) -> Result<Vec<(&'static str, f64)>> {
+fn times(room: &Room, heard: &[Heard]) -> Result<Vec<Timed>> {
     let at = |of: &dyn Fn(&Note) -> bool, last: bool| {
         let times = heard.iter().filter(|h| of(&h.note)).map(|h| h.at.as_secs_f64());
         let pick = if last { f64::max } else { f64::min };
         times.reduce(pick).context("a server told nothing of a phase")
     };
-    let ready = at(&|note| matches!(note, Note::Ready(number) if is_first(room, *number)), true)?;
-    let started = at(&|note| *note == Note::Started, true)?;
-    let closed = at(&|note| *note == Note::Closed(0), false)?;
-    let mixing = at(&|note| *note == Note::Mixing(0), false)?;
-    let mixed = at(&|note| matches!(note, Note::Mixed(0, _)), true)?;
-    let published = at(&|note| *note == Note::Published(0), true)?;
+    // Of all servers that told it, the last time each.
+    let computed = |of: &dyn Fn(&Note) -> bool| {
+        let of = heard.iter().filter(|h| of(&h.note)).map(|h| (h.server, h.computed));
+        of.collect::<BTreeMap<usize, f64>>()
+    };
+    let timed = |phase, from: End<'_>, to: End<'_>| {
+        let (begun, ended) = (computed(from.0), computed(to.0));
+        let cpu = ended.iter().filter_map(|(server, cpu)| Some(cpu - begun.get(server)?)).sum();
+        anyhow::Ok(Timed { phase, took: at(to.0, to.1)? - at(from.0, from.1)?, cpu })
+    };
+    let started = |note: &Note| *note == Note::Started;
+    let ready = |note: &Note| matches!(note, Note::Ready(number) if is_first(room, *number));
+    let closed = |note: &Note| *note == Note::Closed(0);
+    let mixing = |note: &Note| *note == Note::Mixing(0);
+    let mixed = |note: &Note| matches!(note, Note::Mixed(0, _));
+    let published = |note: &Note| *note == Note::Published(0);
+    let founding = computed(&started).values().sum();
+    let mut stock = timed(PREPARE, (&started, true), (&ready, true))?;
+    stock.took /= batches(room) as f64;
+    stock.cpu /= batches(room) as f64;
     Ok(vec![
-        (FOUND, started),
-        (PREPARE, (ready - started) / batches(room) as f64),
-        (SEAL, mixing - closed),
-        (MIX, mixed - mixing),
-        (PUBLISH, published - mixed),
+        Timed { phase: FOUND, took: at(&started, true)?, cpu: founding },
+        stock,
+        timed(SEAL, (&closed, false), (&mixing, false))?,
+        timed(MIX, (&mixing, false), (&mixed, true))?,
+        timed(PUBLISH, (&mixed, true), (&published, true))?,
     ])
 }
 
@@ -343,17 +374,27 @@ fn products(phase: &Phase, committee: &Committee) -> usize {
 #[must_use]
 pub fn table(measurements: &[Measurement]) -> String {
     let mut text = format!(
-        "{:<19} {:>7} {:>6} {:>7} {:>9} {:>9} {:>6} {:>6} {:>12}\n",
-        "phase", "servers", "rows", "payload", "seconds", "limit", "ratio", "rounds", "bytes sent"
+        "{:<19} {:>7} {:>6} {:>7} {:>9} {:>7} {:>9} {:>6} {:>6} {:>12}\n",
+        "phase",
+        "servers",
+        "rows",
+        "payload",
+        "seconds",
+        "CPU",
+        "limit",
+        "ratio",
+        "rounds",
+        "bytes sent"
     );
     for m in measurements {
         let row = format!(
-            "{:<19} {:>7} {:>6} {:>7} {:>9.4} {:>9.4} {:>6.1} {:>6} {:>12}",
+            "{:<19} {:>7} {:>6} {:>7} {:>9.4} {:>7.2} {:>9.4} {:>6.1} {:>6} {:>12}",
             m.phase,
             m.servers,
             m.rows,
             m.payload,
             m.seconds,
+            m.cpu_seconds,
             m.limit_seconds,
             m.ratio,
             m.rounds,

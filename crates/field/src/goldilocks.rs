@@ -161,16 +161,36 @@ fn reduce(wide: u128) -> Fp {
     canonical(sum.wrapping_add(if_set(carry, EPSILON)))
 }
 
+/// A sum of products that is reduced once, in the end. Up to 2^64 of them fit.
+#[derive(Clone, Copy, Default)]
+pub struct Accumulator {
+    sum: u128,
+    /// How often `sum` has passed 2^128.
+    carries: u64,
+}
+
+impl Accumulator {
+    /// Adds a product.
+    #[inline(always)]
+    pub fn add_product(&mut self, a: Fp, b: Fp) {
+        let (sum, carry) = self.sum.overflowing_add(u128::from(a.0) * u128::from(b.0));
+        self.sum = sum;
+        self.carries += u64::from(carry);
+    }
+
+    /// The sum.
+    #[inline(always)]
+    pub fn reduce(self) -> Fp {
+        // 2^128 = −2^32 modulo p.
+        reduce(self.sum) - reduce(u128::from(self.carries) << 32)
+    }
+}
+
 /// The inner product of as many elements as the shorter slice has.
 pub fn dot(a: &[Fp], b: &[Fp]) -> Fp {
-    // Low and high words of the products are summed apart, each in 128 bits: 2^64 products fit.
-    let (mut low, mut high) = (0u128, 0u128);
-    for (x, y) in a.iter().zip(b) {
-        let product = u128::from(x.0) * u128::from(y.0);
-        low += u128::from(product as u64);
-        high += product >> 64;
-    }
-    reduce(low) + reduce(high) * Fp(EPSILON)
+    let mut sum = Accumulator::default();
+    a.iter().zip(b).for_each(|(&x, &y)| sum.add_product(x, y));
+    sum.reduce()
 }
 
 impl Add for Fp {
@@ -320,10 +340,16 @@ mod tests {
         assert_eq!(Fp::from_le_bytes((Fp::P - 1).to_le_bytes()), Ok(-Fp::ONE));
     }
 
+    /// Sums of products of the largest elements pass 2^128 again and again.
     #[test]
     fn the_largest_inner_product_does_not_overflow() {
-        let most = vec![-Fp::ONE; 1 << 16];
-        assert_eq!(dot(&most, &most), Fp::new(1 << 16));
+        for length in [1, 2, 3, 1 << 16] {
+            let most = vec![-Fp::ONE; length];
+            assert_eq!(dot(&most, &most), Fp::new(length as u64));
+        }
+        let full = Accumulator { sum: u128::MAX, carries: u64::MAX };
+        // (2^64 − 1)·2^128 + 2^128 − 1 = 2^192 − 1 = (2^96)² − 1 = 0.
+        assert_eq!(full.reduce(), Fp::ZERO);
     }
 
     #[test]

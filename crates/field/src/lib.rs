@@ -21,6 +21,6 @@ mod word;
 pub use element::{Field, batch_inverse};
 pub use fp61::{Fp61, P61};
 pub use gf64::Gf64;
-pub use goldilocks::{Fp, NotCanonical, dot};
+pub use goldilocks::{Accumulator, Fp, NotCanonical, dot};
 pub use goldilocks2::Fp2;
 pub use word::{ELEMENT_BYTES, WordField, element, elements, to_table, words};

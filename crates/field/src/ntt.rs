@@ -72,6 +72,30 @@ impl Domain {
         }
     }
 
+    /// The values of a polynomial at the points. Of coefficients there may be more than points: those
+    /// that are a multiple of the length apart count together, since a point's power of it is 1.
+    pub fn values_of(&self, coefficients: &[Fp]) -> Vec<Fp> {
+        let mut values = vec![Fp::ZERO; self.length()];
+        for part in coefficients.chunks(self.length()) {
+            values.iter_mut().zip(part).for_each(|(sum, &coefficient)| *sum += coefficient);
+        }
+        self.evaluate(&mut values);
+        values
+    }
+
+    /// The coefficients of the product of a polynomial and of one that has these values at the
+    /// points, modulo X^length − 1.
+    ///
+    /// # Panics
+    /// If there are not as many values as points.
+    pub fn times(&self, coefficients: &[Fp], values: &[Fp]) -> Vec<Fp> {
+        assert_eq!(values.len(), self.length(), "as many values as points");
+        let mut product = self.values_of(coefficients);
+        product.iter_mut().zip(values).for_each(|(a, &b)| *a *= b);
+        self.interpolate(&mut product);
+        product
+    }
+
     /// Values at the points to coefficients, in place: the inverse of [`Domain::evaluate`].
     ///
     /// # Panics

@@ -9,6 +9,8 @@ use crate::ntt::Domain;
 
 /// Products of shorter factors are computed term by term.
 const TRANSFORM_FROM: usize = 96;
+/// From this degree on the transforms of a modulus are prepared for many products.
+const PREPARED_FROM: usize = 32;
 
 /// Removes leading zeros.
 pub fn trim(f: &mut Vec<Fp>) {
@@ -38,17 +40,7 @@ pub fn multiply(f: &[Fp], g: &[Fp]) -> Vec<Fp> {
         return product;
     }
     let domain = Domain::for_length(length);
-    let transform = |f: &[Fp]| {
-        let mut values = f.to_vec();
-        values.resize(domain.length(), Fp::ZERO);
-        domain.evaluate(&mut values);
-        values
-    };
-    let mut product = transform(f);
-    for (a, b) in product.iter_mut().zip(transform(g)) {
-        *a *= b;
-    }
-    domain.interpolate(&mut product);
+    let mut product = domain.times(f, &domain.values_of(g));
     product.truncate(length);
     product
 }
@@ -96,12 +88,35 @@ pub fn derivative(f: &[Fp]) -> Vec<Fp> {
     derived
 }
 
-/// `f` modulo polynomials of degree below a fixed one, by multiplication with the inverse of the
-/// reversed modulus: three products where long division takes degree² steps.
+/// Arithmetic modulo a fixed polynomial: remainders by multiplication with the inverse of the
+/// reversed modulus, where long division takes degree² steps.
 struct Modulus {
     modulus: Vec<Fp>,
     /// The inverse power series of the reversed modulus, of as many terms as the degree.
     inverse: Vec<Fp>,
+    /// Of what is multiplied by again and again, from a degree on at which that pays.
+    transforms: Option<Transforms>,
+}
+
+/// What products modulo a polynomial are computed with.
+struct Transforms {
+    /// At least 2·degree − 1 points: a product of two remainders fits.
+    wide: Domain,
+    /// At least degree points: a remainder fits.
+    narrow: Domain,
+    /// The inverse power series at the points of `wide`.
+    inverse: Vec<Fp>,
+    /// The modulus at the points of `narrow`.
+    modulus: Vec<Fp>,
+}
+
+impl Transforms {
+    fn of(modulus: &[Fp], inverse: &[Fp]) -> Transforms {
+        let degree = modulus.len() - 1;
+        let [wide, narrow] = [2 * degree - 1, degree].map(Domain::for_length);
+        let (inverse, modulus) = (wide.values_of(inverse), narrow.values_of(modulus));
+        Transforms { wide, narrow, inverse, modulus }
+    }
 }
 
 impl Modulus {
@@ -120,25 +135,47 @@ impl Modulus {
             inverse = multiply(&inverse, &error);
             inverse.truncate(terms);
         }
-        Modulus { modulus: modulus.to_vec(), inverse }
+        let transforms = (degree >= PREPARED_FROM).then(|| Transforms::of(modulus, &inverse));
+        Modulus { modulus: modulus.to_vec(), inverse, transforms }
     }
 
     /// The remainder of a polynomial of at most twice as many terms as the modulus has degree.
     fn reduce(&self, f: Vec<Fp>) -> Vec<Fp> {
         let degree = self.modulus.len() - 1;
-        debug_assert!(f.len() <= 2 * degree.max(1), "the inverse has too few terms");
+        debug_assert!(f.len() <= 2 * degree, "the inverse has too few terms");
         let Some(places) = f.len().checked_sub(degree).filter(|&places| places > 0) else {
             return f;
         };
         let high: Vec<Fp> = f.iter().rev().take(places).copied().collect();
-        let mut quotient = multiply(&high, &self.inverse[..places.min(self.inverse.len())]);
+        let mut quotient = match &self.transforms {
+            Some(Transforms { wide, inverse, .. }) => wide.times(&high, inverse),
+            None => multiply(&high, &self.inverse[..places.min(degree)]),
+        };
         quotient.resize(places, Fp::ZERO);
         quotient.reverse();
-        let product = multiply(&quotient, &self.modulus);
-        let mut remainder: Vec<Fp> =
-            f[..degree].iter().zip(&product).map(|(&a, &b)| a - b).collect();
+        // The remainder has fewer than `degree` terms, so it is the same modulo X^N − 1, N ≥ degree.
+        let product = match &self.transforms {
+            Some(Transforms { narrow, modulus, .. }) => narrow.times(&quotient, modulus),
+            None => multiply(&quotient, &self.modulus),
+        };
+        let length = self.transforms.as_ref().map_or(f.len(), |of| of.narrow.length());
+        let mut remainder: Vec<Fp> = (0..degree)
+            .map(|i| f[i..].iter().step_by(length).copied().sum::<Fp>() - product[i])
+            .collect();
         trim(&mut remainder);
         remainder
+    }
+
+    /// The square of a remainder.
+    fn square(&self, f: &[Fp]) -> Vec<Fp> {
+        let Some(Transforms { wide, .. }) = &self.transforms else {
+            return self.reduce(multiply(f, f));
+        };
+        let mut square = wide.values_of(f);
+        square.iter_mut().for_each(|value| *value = value.square());
+        wide.interpolate(&mut square);
+        square.truncate((2 * f.len()).saturating_sub(1));
+        self.reduce(square)
     }
 
     /// (X + `shift`)^`exponent` modulo the modulus.
@@ -146,7 +183,7 @@ impl Modulus {
         let base = self.reduce(vec![shift, Fp::ONE]);
         let mut power = vec![Fp::ONE];
         for i in (0..u64::BITS - exponent.leading_zeros()).rev() {
-            power = self.reduce(multiply(&power, &power));
+            power = self.square(&power);
             if exponent >> i & 1 == 1 {
                 power = self.reduce(multiply(&power, &base));
             }
@@ -160,21 +197,23 @@ impl Modulus {
 /// of the roots). The generator decides the time only.
 pub fn roots(f: &[Fp], rng: &mut impl Rng) -> Option<Vec<Fp>> {
     let degree = f.len().checked_sub(1)?;
-    if degree > 1 {
-        // X^p − X is the product of all X − a: f divides it if and only if it splits.
-        let frobenius = Modulus::new(f).power(Fp::ZERO, Fp::P);
-        if frobenius != [Fp::ZERO, Fp::ONE] {
-            return None;
-        }
-    }
     let mut found = Vec::with_capacity(degree);
     let mut factors = vec![f.to_vec()];
     while let Some(f) = factors.pop() {
         match f.len() {
             0 | 1 => {}
             2 => found.push(-f[0]),
-            _ => {
-                let mut half = Modulus::new(&f).power(Fp::random(rng), (Fp::P - 1) / 2);
+            length => {
+                let modulus = Modulus::new(&f);
+                let shift = Fp::random(rng);
+                let mut half = modulus.power(shift, (Fp::P - 1) / 2);
+                // X^p − X is the product of all X − a: f divides it if and only if it splits, and
+                // so do its factors then. X^p + a = (X + a)^p is the square of `half` and once more.
+                let whole = length == degree + 1;
+                let shifted = [shift, Fp::ONE];
+                if whole && modulus.reduce(multiply(&modulus.square(&half), &shifted)) != shifted {
+                    return None;
+                }
                 if half.is_empty() {
                     half.push(Fp::ZERO);
                 }
@@ -261,6 +300,10 @@ mod tests {
             if degree > 0 && sum.len() <= 2 * degree {
                 let reduced = Modulus::new(&monic).reduce(sum.clone());
                 prop_assert!(reduced == divide(&sum, &monic).1);
+                let mut square = multiply(&reduced, &reduced);
+                trim(&mut square);
+                let square = divide(&square, &monic).1;
+                prop_assert!(Modulus::new(&monic).square(&reduced) == square);
             }
         }
 

@@ -10,6 +10,9 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use crate::process::{Join, Note, Process, Program, Start};
 use crate::runner::secret;
 
+/// Ticks in which the system counts processor time, a second.
+const TICKS: f64 = 100.0;
+
 /// What the room of a site is like.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -34,6 +37,8 @@ pub struct Heard {
     pub server: usize,
     /// When: since the processes were started.
     pub at: Duration,
+    /// Seconds of processor time that its process had used; 0 where the system does not tell.
+    pub computed: f64,
     /// What.
     pub note: Note,
 }
@@ -84,9 +89,10 @@ impl Site {
     fn tell(&mut self, i: usize) -> Result<()> {
         let (notes, begun) = (self.notes.0.clone(), self.begun);
         let process = self.processes[i].as_mut().context("the server was killed")?;
+        let id = process.id();
         process.join(&self.join, move |note| {
-            let at = now().duration_since(begun);
-            drop(notes.send(Heard { server: i, at, note }));
+            let (at, computed) = (now().duration_since(begun), processor_time(id));
+            drop(notes.send(Heard { server: i, at, computed, note }));
         })
     }
 
@@ -169,6 +175,16 @@ impl Site {
 
 fn start_of(directory: &Path, i: usize, port: Option<u16>) -> Start {
     Start { directory: directory.join(format!("server-{i}")), port, readmit: false }
+}
+
+/// Seconds of processor time that a process has used; 0 where the system does not tell.
+pub fn processor_time(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name, in parentheses, may contain anything; what follows is numbers.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks =
+        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS
 }
 
 /// The time, for measuring.

@@ -4,6 +4,7 @@
 //! weights are drawn here, privately, after the vectors have come, so a vector that is wrong
 //! anywhere has a wrong combination except with probability p^-2.
 
+use ostrakon_crypto::Secret;
 use ostrakon_field::{Fp, Fp2, dot};
 use rand_core::Rng;
 use zeroize::Zeroize;
@@ -11,6 +12,7 @@ use zeroize::Zeroize;
 use crate::algebra::interpolation::{agreeing, coefficients, fits, lagrange};
 use crate::algebra::vectors::combine;
 use crate::committee::Committee;
+use crate::tape::Tape;
 
 /// What has come from a member.
 #[derive(Clone)]
@@ -168,9 +170,14 @@ pub fn who_agrees(
     agreeing(&points, &combinations, corrupt, errors)
 }
 
-/// One random combination in F_p² of each vector's elements, the same for all vectors.
+/// One random combination in F_p² of each vector's elements, the same for all vectors. A fresh seed
+/// is drawn, and the weights from its tape: of them there are as many as elements.
 pub(crate) fn fingerprints(vectors: &[&[Fp]], rng: &mut impl Rng) -> Vec<Fp2> {
     let length = vectors.first().map_or(0, |vector| vector.len());
-    let weights: [Vec<Fp>; 2] = [(); 2].map(|()| (0..length).map(|_| Fp::random(rng)).collect());
+    let mut seed = [0; 32];
+    rng.fill_bytes(&mut seed);
+    let mut tape = Tape::new(&Secret::new(seed));
+    let mut draw = |()| (0..length).map(|_| Fp::random(&mut tape)).collect();
+    let weights: [Vec<Fp>; 2] = [(); 2].map(&mut draw);
     vectors.iter().map(|v| Fp2(dot(&weights[0], v), dot(&weights[1], v))).collect()
 }

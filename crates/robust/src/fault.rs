@@ -68,7 +68,7 @@ fn expected(message: &Signed, instance: &Instance) -> Option<usize> {
 }
 
 fn well_formed(message: &Signed, instance: &Instance) -> bool {
-    expected(message, instance).is_some_and(|count| message.elements(count).is_some())
+    expected(message, instance).is_some_and(|count| message.has_elements(count))
 }
 
 /// Whether `agreeing` are 2t + 1 members' vectors on polynomials of degree t, and `vector` is not.

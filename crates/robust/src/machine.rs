@@ -148,6 +148,7 @@ impl<P: Program> Machine<P> {
     /// Lets the program say what comes next, and sends what begins that phase.
     fn begin(&mut self, given: Given, step: &mut Step<Outcome<P::Output>>) -> Next {
         if !matches!(given, Given::Nothing) {
+            self.inbox.close(self.phase);
             self.phase += 1;
         }
         let turn = self.program.next(given, &mut self.tape);
@@ -247,20 +248,23 @@ impl<P: Program> Machine<P> {
         let Some(Phase::Deal { dealers, .. }) = self.instance.phases.get(self.phase) else {
             unreachable!("dealing is in its phase")
         };
-        let dealings = self.inbox.all(self.step(Part::Deal), dealers);
-        let dealt = match dealings {
-            Some(Ok(dealt)) => dealt,
+        let deal = self.step(Part::Deal);
+        match self.inbox.complete(deal, dealers) {
+            Some(Ok(())) => {}
             Some(Err(())) => return self.spoilt(self.phase, Part::Deal, step),
             None => return Next::Waits(State::Dealing { acknowledged }),
-        };
+        }
         if !acknowledged {
             let nothing = vec![Vec::new(); self.instance.committee.size()];
             self.send_each(Part::Acknowledge, nothing, step);
         }
         let others: Vec<usize> =
             (0..self.instance.committee.size()).filter(|i| *i != self.me).collect();
-        match self.inbox.all(self.step(Part::Acknowledge), &others) {
-            Some(Ok(_)) => Next::Moved(State::Between(Given::Dealt(dealt))),
+        match self.inbox.complete(self.step(Part::Acknowledge), &others) {
+            Some(Ok(())) => {
+                let dealt = self.inbox.vectors(deal, dealers);
+                Next::Moved(State::Between(Given::Dealt(dealt)))
+            }
             Some(Err(())) => self.spoilt(self.phase, Part::Acknowledge, step),
             None => Next::Waits(State::Dealing { acknowledged: true }),
         }

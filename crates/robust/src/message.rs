@@ -150,6 +150,12 @@ impl Signed {
         })
     }
 
+    /// Whether the body is exactly `expected` elements, each below p.
+    #[must_use]
+    pub fn has_elements(&self, expected: usize) -> bool {
+        are_elements(&self.body, expected)
+    }
+
     /// The elements; `None` unless there are exactly `expected` of them, each below p.
     #[must_use]
     pub fn elements(&self, expected: usize) -> Option<Vec<Fp>> {
@@ -160,17 +166,25 @@ impl Signed {
 /// Reads exactly `expected` elements, each in its one encoding.
 #[must_use]
 pub fn elements(bytes: &[u8], expected: usize) -> Option<Vec<Fp>> {
+    let element = |word: &[u8; ELEMENT]| Fp::new(u64::from_le_bytes(*word));
+    are_elements(bytes, expected).then(|| bytes.as_chunks().0.iter().map(element).collect())
+}
+
+/// Whether bytes are exactly `expected` elements, each in its one encoding.
+fn are_elements(bytes: &[u8], expected: usize) -> bool {
     let (words, rest) = bytes.as_chunks::<ELEMENT>();
-    if words.len() != expected || !rest.is_empty() {
-        return None;
-    }
-    words.iter().map(|word| Fp::from_le_bytes(*word).ok()).collect()
+    let fit = words.len() == expected && rest.is_empty();
+    fit && words.iter().all(|word| Fp::from_le_bytes(*word).is_ok())
 }
 
 /// Writes elements.
 #[must_use]
 pub fn bytes_of(elements: &[Fp]) -> Vec<u8> {
-    elements.iter().flat_map(|element| element.to_le_bytes()).collect()
+    let mut bytes = vec![0; ELEMENT * elements.len()];
+    for (word, element) in bytes.as_chunks_mut().0.iter_mut().zip(elements) {
+        *word = element.to_le_bytes();
+    }
+    bytes
 }
 
 /// Everything public about a run: what its messages are signed under, and who may send what.

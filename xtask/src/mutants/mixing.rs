@@ -10,8 +10,8 @@ pub(super) const MIXING: &[Tested] = &[
         test: "one_element_short",
         edits: &[Edit {
             file: "crates/robust/src/machine/inbox.rs",
-            from: "message.elements(expected).is_some()",
-            to: "message.body.len() < usize::MAX || message.elements(expected).is_some()",
+            from: "message.has_elements(expected)",
+            to: "message.body.len() < usize::MAX || message.has_elements(expected)",
         }],
     },
     Tested {

@@ -25,6 +25,16 @@ pub(super) const ROOMS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "in by one declaration, of a server that falls silent",
+        package: "ostrakon-asynchromix",
+        test: "liars_fall_silent_after_in",
+        edits: &[Edit {
+            file: "crates/asynchromix/src/service/collecting.rs",
+            from: "place.agreed(self.room.trust().believed())",
+            to: "place.agreed(1)",
+        }],
+    },
+    Tested {
         name: "one server shows that a row is in",
         package: "ostrakon-asynchromix",
         test: "in_by_t_servers",

@@ -19,8 +19,6 @@ use super::http::{Connection, Request};
 
 /// How long each thing is tried.
 const TRIAL: Duration = Duration::from_secs(1);
-/// Ticks in which the system counts processor time, a second.
-const TICKS: f64 = 100.0;
 /// Requests of a participant in an epoch: its presence, three issues, three submissions. Each is
 /// signed.
 const REQUESTS: f64 = 7.0;
@@ -52,16 +50,6 @@ pub fn sessions(databases: &[String]) -> Vec<u32> {
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(serves).collect()
-}
-
-/// Seconds of processor time that a process has used; 0 where the system does not tell.
-pub fn processor_time(process: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name, in parentheses, may contain anything; what follows is numbers.
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks =
-        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
-    ticks.sum::<f64>() / TICKS
 }
 
 /// What the machine does a second when it does nothing else.

@@ -26,7 +26,7 @@ use crate::party::secret;
 use http::{Connection, Request};
 use load::{Epoch, Latencies, Lines};
 use machine::Most;
-pub(crate) use machine::processor_time;
+pub(crate) use ostrakon_mixer::site::processor_time;
 use participant::{Participant, Room};
 use report::{Memory, Percentiles};
 pub use report::{Report, table};
@@ -168,9 +168,8 @@ impl Measured {
     /// Measures one epoch.
     async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<()> {
         let number = epoch.number;
-        let time = |processes: &[u32]| -> f64 {
-            processes.iter().map(|one| machine::processor_time(*one)).sum()
-        };
+        let time =
+            |processes: &[u32]| -> f64 { processes.iter().map(|one| processor_time(*one)).sum() };
         let used = || {
             let whole: f64 = servers.processes.iter().map(|processes| time(processes)).sum();
             (whole, time(&machine::sessions(&servers.databases)), time(&[std::process::id()]))

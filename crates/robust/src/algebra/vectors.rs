@@ -1,10 +1,13 @@
 //! Linear algebra on vectors of field elements, one vector for each server.
 
-use ostrakon_field::Fp;
+use ostrakon_field::{Accumulator, Fp};
 use rand_core::Rng;
 
 use crate::algebra::interpolation::lagrange;
 use crate::committee::Committee;
+
+/// Sums that are computed at a time, so few that they stay in registers.
+const TOGETHER: usize = 4;
 
 /// Σ `factors`\[i\] · `vectors`\[i\], element by element.
 ///
@@ -12,13 +15,42 @@ use crate::committee::Committee;
 /// If the vectors are not of one length.
 pub fn combine(factors: &[Fp], vectors: &[&[Fp]]) -> Vec<Fp> {
     let mut sum = vec![Fp::ZERO; vectors.first().map_or(0, |vector| vector.len())];
-    for (&factor, vector) in factors.iter().zip(vectors) {
-        assert_eq!(vector.len(), sum.len(), "vectors of one length");
-        for (total, &value) in sum.iter_mut().zip(*vector) {
-            *total += factor * value;
-        }
-    }
+    assert!(vectors.iter().all(|vector| vector.len() == sum.len()), "vectors of one length");
+    combine_into(&mut sum, &factors[..vectors.len().min(factors.len())], |i| vectors[i]);
     sum
+}
+
+/// Σ `factors`\[i\] · `vector`(i), element by element, as many as there are places in `sums`.
+///
+/// # Panics
+/// If a vector is shorter.
+pub(crate) fn combine_into<'a>(
+    sums: &mut [Fp],
+    factors: &[Fp],
+    vector: impl Fn(usize) -> &'a [Fp],
+) {
+    let length = sums.len();
+    let (blocks, rest) = sums.as_chunks_mut::<TOGETHER>();
+    for (place, block) in blocks.iter_mut().enumerate() {
+        *block = sums_from(TOGETHER * place, factors, &vector);
+    }
+    for (place, sum) in (length - rest.len()..).zip(rest) {
+        [*sum] = sums_from(place, factors, &vector);
+    }
+}
+
+/// N of these sums, from a place on.
+fn sums_from<'a, const N: usize>(
+    from: usize,
+    factors: &[Fp],
+    vector: impl Fn(usize) -> &'a [Fp],
+) -> [Fp; N] {
+    let mut sums = [Accumulator::default(); N];
+    for (i, &factor) in factors.iter().enumerate() {
+        let values: &[Fp; N] = vector(i)[from..].first_chunk().expect("a vector is long enough");
+        sums.iter_mut().zip(values).for_each(|(sum, &value)| sum.add_product(factor, value));
+    }
+    sums.map(Accumulator::reduce)
 }
 
 /// Shares each of `secrets` by a polynomial of `degree` with uniform higher coefficients; one

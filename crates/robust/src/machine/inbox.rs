@@ -7,22 +7,20 @@ use ostrakon_field::Fp;
 use ostrakon_party::{PartyId, PartySet};
 
 use crate::fault::{Fault, FaultKind};
-use crate::message::{Header, Instance, Signed, StepId, bytes_of};
+use crate::message::{Header, Instance, Signed, StepId, bytes_of, elements};
 
 /// What counts as a member's message of a step.
-enum Kept {
-    Right(Signed),
-    /// A malformed one. Its length is the sender's choice, so its body is not kept.
-    Malformed(Header),
+struct Kept {
+    header: Header,
+    body: Body,
 }
 
-impl Kept {
-    fn header(&self) -> Header {
-        match self {
-            Kept::Right(message) => message.header(),
-            Kept::Malformed(header) => *header,
-        }
-    }
+enum Body {
+    Here(Vec<u8>),
+    /// Its phase is over; of what is shown of it the header has the digest.
+    Gone,
+    /// A malformed one. Its length is the sender's choice, so it is not kept.
+    Malformed,
 }
 
 /// What has come, and how much of it the current phase has seen.
@@ -36,6 +34,8 @@ pub(super) struct Inbox {
     /// What its phase has taken.
     seen: BTreeSet<(StepId, usize)>,
     own: BTreeMap<StepId, Vec<Fp>>,
+    /// Phases before this one are over, and the bodies of their messages gone.
+    over: usize,
     /// Phases before this one are over, and their messages gone.
     forgotten: usize,
 }
@@ -49,12 +49,13 @@ impl Inbox {
             told: Default::default(),
             seen: BTreeSet::new(),
             own: BTreeMap::new(),
+            over: 0,
             forgotten: 0,
         }
     }
 
     pub(super) fn received(&self) -> impl Iterator<Item = Header> {
-        self.received.values().map(Kept::header)
+        self.received.values().map(|kept| kept.header)
     }
 
     /// Takes a message. One that is malformed counts as its sender's only one of the step. What is
@@ -77,11 +78,10 @@ impl Inbox {
         if message.as_ref().is_some_and(|of| usize::from(of.step.phase) < self.forgotten) {
             return Ok(());
         }
-        let message = message.filter(|message| {
-            let addressed = message.from == from && message.to == me && from != me;
-            addressed && self.instance.vouches(&message.header())
-        });
-        let message = message.ok_or(FaultKind::Unsigned)?;
+        let message = message.filter(|of| of.from == from && of.to == me && from != me);
+        let message = message.map(|message| (message.header(), message));
+        let message = message.filter(|(header, _)| self.instance.vouches(header));
+        let (header, message) = message.ok_or(FaultKind::Unsigned)?;
         let position = self.instance.committee.position(from).expect("only members' count");
         let Some(expected) = self.instance.expected(message.step, position, self.me) else {
             return Err(FaultKind::Malformed(Box::new(message)));
@@ -89,29 +89,38 @@ impl Inbox {
         match self.received.entry((message.step, position)) {
             // The network may repeat a message; only a different one is the sender's doing.
             Entry::Occupied(first) => {
-                let both = [first.get().header(), message.header()];
+                let both = [first.get().header, header];
                 if both[0].body == both[1].body {
                     return Ok(());
                 }
                 Err(FaultKind::Equivocation(Box::new(both)))
             }
-            Entry::Vacant(place) if message.elements(expected).is_some() => {
-                place.insert(Kept::Right(message));
+            Entry::Vacant(place) if message.has_elements(expected) => {
+                let late = usize::from(header.step.phase) < self.over;
+                let body = if late { Body::Gone } else { Body::Here(message.body) };
+                place.insert(Kept { header, body });
                 Ok(())
             }
             Entry::Vacant(place) => {
-                place.insert(Kept::Malformed(message.header()));
+                place.insert(Kept { header, body: Body::Malformed });
                 Err(FaultKind::Malformed(Box::new(message)))
             }
         }
     }
 
-    /// A member's message of a step that is not malformed.
-    fn right(&self, step: StepId, from: usize) -> Option<&Signed> {
-        match self.received.get(&(step, from))? {
-            Kept::Right(message) => Some(message),
-            Kept::Malformed(_) => None,
+    /// A member's message of a step that is not malformed, and whose phase is not over.
+    fn right(&self, step: StepId, from: usize) -> Option<(Header, &[u8])> {
+        let Kept { header, body } = self.received.get(&(step, from))?;
+        match body {
+            Body::Here(body) => Some((*header, body)),
+            Body::Gone | Body::Malformed => None,
         }
+    }
+
+    /// The same with its body, as evidence.
+    fn signed(&self, step: StepId, from: usize) -> Option<Signed> {
+        let (Header { from, to, signature, .. }, body) = self.right(step, from)?;
+        Some(Signed { step, from, to, body: body.to_vec(), signature })
     }
 
     /// Notes the own vector of a step.
@@ -124,7 +133,7 @@ impl Inbox {
             return self.own.get(&step).cloned();
         }
         let expected = self.instance.expected(step, from, self.me)?;
-        self.right(step, from)?.elements(expected)
+        elements(self.right(step, from)?.1, expected)
     }
 
     /// What has come for a step since this was asked last; `None` stands for what is malformed.
@@ -145,18 +154,19 @@ impl Inbox {
             .collect()
     }
 
-    /// The vectors of a step from all of `senders`, once they have come; `Err` if one is malformed.
-    pub(super) fn all(&self, step: StepId, senders: &[usize]) -> Option<Result<Vec<Vec<Fp>>, ()>> {
-        let here = |from: &usize| *from == self.me || self.received.contains_key(&(step, *from));
-        let spoilt =
-            |from: &usize| *from != self.me && here(from) && self.vector(step, *from).is_none();
-        if senders.iter().any(spoilt) {
+    /// Whether a step's vectors from all of `senders` have come; `Err` if one is malformed.
+    pub(super) fn complete(&self, step: StepId, senders: &[usize]) -> Option<Result<(), ()>> {
+        let others = || senders.iter().filter(|from| **from != self.me);
+        let of = |from: &usize| self.received.get(&(step, *from));
+        if others().filter_map(of).any(|kept| matches!(kept.body, Body::Malformed)) {
             return Some(Err(()));
         }
-        if !senders.iter().all(here) {
-            return None;
-        }
-        senders.iter().map(|&from| self.vector(step, from)).collect::<Option<_>>().map(Ok)
+        others().all(|from| of(from).is_some()).then_some(Ok(()))
+    }
+
+    /// The vectors of a step of the current phase from all of `senders`, which have come.
+    pub(super) fn vectors(&self, step: StepId, senders: &[usize]) -> Vec<Vec<Fp>> {
+        senders.iter().filter_map(|&from| self.vector(step, from)).collect()
     }
 
     /// The fault of a member whose vector of a step is not on the polynomials of those who agree.
@@ -169,18 +179,30 @@ impl Inbox {
     ) -> Option<Fault> {
         let committee = &self.instance.committee;
         let me = committee.members()[self.me];
-        let vector = Box::new(self.right(step, liar)?.clone());
+        let vector = Box::new(self.signed(step, liar)?);
         let signed = agree.iter().take(committee.agreeing()).map(|&position| {
             if position == self.me {
                 let own = bytes_of(self.own.get(&step)?);
                 Some(self.instance.sign(key, step, [me, me], own))
             } else {
-                self.right(step, position).cloned()
+                self.signed(step, position)
             }
         });
         let agreeing = signed.collect::<Option<Vec<_>>>()?;
         let from = committee.members()[liar];
         Some(Fault { from, kind: FaultKind::Wrong { vector, agreeing } })
+    }
+
+    /// Drops the bodies of what came in phases up to this one, and the own vectors.
+    pub(super) fn close(&mut self, phase: usize) {
+        self.over = phase + 1;
+        let of_phase = |step: &StepId| usize::from(step.phase) <= phase;
+        for ((step, _), kept) in &mut self.received {
+            if of_phase(step) && matches!(kept.body, Body::Here(_)) {
+                kept.body = Body::Gone;
+            }
+        }
+        self.own.retain(|step, _| !of_phase(step));
     }
 
     /// Drops the messages of phases up to this one.

@@ -11,6 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::Recipe;
 use super::proof::{Cut, Query};
 use super::recipes::{Doubles, blocks, open_wide};
+use crate::algebra::vectors::combine_into;
 use crate::committee::Committee;
 use crate::message::{ELEMENT, bytes_of, elements};
 use crate::opening::Mode;
@@ -434,13 +435,9 @@ fn matrices(permutation: &[usize], shape: &Shuffle) -> Vec<Fp> {
 pub(crate) fn apply(matrix: &[Fp], digit: Digit, table: &[Fp], width: usize) -> Vec<Fp> {
     let mut product = vec![Fp::ZERO; table.len()];
     let lines = product.chunks_exact_mut(width).zip(matrix.chunks_exact(digit.radix));
-    for (row, (sum, line)) in lines.enumerate() {
-        for (j, &entry) in line.iter().enumerate() {
-            let from = digit.with(row, j) * width;
-            for (total, &value) in sum.iter_mut().zip(&table[from..from + width]) {
-                *total += entry * value;
-            }
-        }
+    for (row, (sums, line)) in lines.enumerate() {
+        let first = digit.with(row, 0);
+        combine_into(sums, line, |j| &table[(first + j * digit.stride) * width..][..width]);
     }
     product
 }

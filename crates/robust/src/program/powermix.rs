@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ostrakon_field::ntt::{Domain, powers};
-use ostrakon_field::{Fp, batch_inverse, poly};
+use ostrakon_field::{Fp, batch_inverse, dot, poly};
 use rand_core::Rng;
 use zeroize::Zeroize;
 
@@ -221,7 +221,8 @@ impl Sums {
                 rest = poly::divide(&rest, &[-key, Fp::ONE]).0;
                 count += 1;
             }
-            let payload = numerators.iter().map(|n| poly::evaluate(n, key) * slope).collect();
+            let powers = powers(key, squarefree.len());
+            let payload = numerators.iter().map(|n| dot(n, &powers) * slope).collect();
             carriers.push(Carrier { key, count, payload });
         }
         if self.agrees_with(&carriers) { Ok(carriers) } else { Err(NoPowerSums) }
