@@ -7,8 +7,8 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use ostrakon_crypto::Digest;
+use ostrakon_node::Creator;
 use ostrakon_node::Service;
-use ostrakon_node::creation::Creator;
 use serde::de::DeserializeOwned;
 
 use crate::guard::{Origin, Turn};

@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ostrakon_node::Creator;
 use ostrakon_node::Service;
-use ostrakon_node::creation::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{
     Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness,

@@ -56,9 +56,9 @@ pub(crate) fn security_headers(origins: &[String]) -> [(HeaderName, HeaderValue)
 /// Where the page begins of a server that is none of rooms and decisions: its address says what the
 /// server has instead.
 #[derive(Clone)]
-pub(crate) struct Front(Arc<str>);
+pub(crate) struct StartPage(Arc<str>);
 
-impl Front {
+impl StartPage {
     /// The front whose address has these words.
     pub fn of(words: &str) -> Self {
         Self(format!("/?{words}").into())
@@ -66,10 +66,14 @@ impl Front {
 }
 
 /// Leads from `/` to a server's front: what stands behind `#`, as in links, stays there.
-pub(crate) async fn front(State(front): State<Front>, request: Request, next: Next) -> Response {
+pub(crate) async fn to_start_page(
+    State(start): State<StartPage>,
+    request: Request,
+    next: Next,
+) -> Response {
     let uri = request.uri();
     if request.method() == Method::GET && uri.path() == "/" && uri.query().is_none() {
-        return Redirect::temporary(&front.0).into_response();
+        return Redirect::temporary(&start.0).into_response();
     }
     next.run(request).await
 }

@@ -24,7 +24,7 @@ use ostrakon_asynchromix::{Participant, Room};
 use ostrakon_crypto::Secret;
 use ostrakon_crypto::hash::digest;
 use ostrakon_field::{Fp, dot};
-use ostrakon_mixer::Front;
+use ostrakon_mixer::Devices;
 use ostrakon_mixer::demo::corrupt;
 use ostrakon_mixer::process::{Note, Program};
 use ostrakon_mixer::site::{Heard, Plan, Site};
@@ -189,16 +189,16 @@ async fn say(
     options: &Options,
     mut heard: Vec<Heard>,
 ) -> Result<Vec<Timed>> {
-    let mut front = Front::start(room, site.front(), &site.join().addresses());
+    let mut devices = Devices::start(room, site.devices(), &site.join().addresses());
     let participants = options.participants.max(FEWEST);
     for home in 0..participants {
         let said = Some(vec![b'x'; options.payload]);
         let secret = Secret::new(secret()?);
         let participant = Participant::new(Arc::clone(room), said, home, &secret);
-        front.add(participant.context("a line is too long")?);
+        devices.add(participant.context("a line is too long")?);
     }
     let mut waiting = participants;
-    front
+    devices
         .run(|_, news| {
             waiting -= usize::from(matches!(news, News::Published(0)));
             waiting == 0 || matches!(news, News::Again(0))

@@ -10,7 +10,6 @@ mod client;
 mod committee;
 mod completions;
 mod decide;
-mod edge;
 mod failure;
 mod graph;
 mod local;
@@ -21,6 +20,7 @@ mod rooms;
 mod secret;
 mod serving;
 mod stats;
+mod system;
 
 use std::process::ExitCode;
 

@@ -11,7 +11,7 @@ use ostrakon_asynchromix::Participant;
 use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use ostrakon_asynchromix::participant::News;
 
-use crate::front::Front;
+use crate::devices::Devices;
 use crate::process::{Note, Program};
 use crate::runner::secret;
 use crate::site::{Heard, Plan, Site};
@@ -190,7 +190,7 @@ fn returned(site: &mut Site, servers: &[usize], entries: usize) -> Result<f64> {
 
 /// The demonstration under way.
 struct Show {
-    front: Front,
+    devices: Devices,
     begun: Duration,
     shown: Shown,
     waiting: usize,
@@ -199,12 +199,12 @@ struct Show {
 impl Show {
     fn new(site: &Site, options: &Options, founded: f64, stocked: f64) -> Result<Self> {
         let room = Arc::new(site.join().room()?);
-        let mut front = Front::start(&room, site.front(), &site.join().addresses());
+        let mut devices = Devices::start(&room, site.devices(), &site.join().addresses());
         let covers = FEWEST.saturating_sub(options.lines.len());
         let lines = options.lines.iter().cloned().map(Some);
         for (home, said) in lines.chain((0..covers).map(|_| None)).enumerate() {
             let participant = Participant::new(Arc::clone(&room), said, home, &secret()?);
-            front.add(participant.context("a line is too long")?);
+            devices.add(participant.context("a line is too long")?);
         }
         let shown = Shown {
             board: Vec::new(),
@@ -217,15 +217,15 @@ impl Show {
             faults: Vec::new(),
         };
         let waiting = options.lines.len() + covers;
-        Ok(Self { front, begun: site.elapsed(), shown, waiting })
+        Ok(Self { devices, begun: site.elapsed(), shown, waiting })
     }
 
     /// Carries messages until every line is on the board, and looks at what the servers tell.
     async fn say(&mut self, site: &mut Site, options: &Options) -> Result<()> {
         let mut pause = tokio::time::interval(Duration::from_millis(5));
         while self.waiting > 0 {
-            let Self { front, waiting, .. } = self;
-            let saying = front.run(|_, news| {
+            let Self { devices, waiting, .. } = self;
+            let saying = devices.run(|_, news| {
                 *waiting -= usize::from(matches!(news, News::Published(_) | News::Covered(_)));
                 *waiting == 0
             });
@@ -239,7 +239,7 @@ impl Show {
         // What the servers told until now is of the last epoch, too.
         tokio::time::sleep(Duration::from_millis(200)).await;
         self.look(site, options)?;
-        self.shown.board = self.front.board().values().cloned().collect();
+        self.shown.board = self.devices.board().values().cloned().collect();
         Ok(())
     }
 

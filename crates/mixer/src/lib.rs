@@ -6,7 +6,7 @@
 //! asked for again by the state machine, so nothing is queued for a peer that is not there.
 
 pub mod demo;
-pub mod front;
+pub mod devices;
 mod journal;
 mod links;
 pub mod process;
@@ -14,7 +14,7 @@ mod runner;
 pub mod site;
 mod visits;
 
-pub use front::Front;
+pub use devices::Devices;
 pub use journal::Journal;
 pub use links::{Incoming, Links, Peers};
 pub use runner::{Config, Report, Runner, TICK};

@@ -1,6 +1,6 @@
-//! Links: frames over TLS 1.3 with pinned keys, between servers and with participants' front.
+//! Links: frames over TLS 1.3 with pinned keys, between servers and with participants' devices.
 //!
-//! Of two servers the lower-numbered one dials; the front dials everybody. What is queued for a
+//! Of two servers the lower-numbered one dials; devices dial everybody. What is queued for a
 //! peer that does not read is bounded and what exceeds it is dropped; what is read from a peer
 //! and not acted upon yet is bounded, too, so that nobody takes another one's turn.
 

@@ -48,7 +48,7 @@ pub struct Join {
     /// All servers' keys and ports.
     pub servers: Vec<Bound>,
     /// The key by which participants come.
-    pub front: VerifyingKey,
+    pub devices: VerifyingKey,
     /// Places of an epoch.
     pub rows: usize,
     /// Bytes of a message at most.
@@ -202,7 +202,7 @@ pub fn run() -> Result<()> {
             directory,
             listener,
             addresses: join.addresses(),
-            front: Some(join.front),
+            devices: Some(join.devices),
         })?;
         for report in reports {
             say(&Note::from(report))?;

@@ -59,7 +59,7 @@ pub struct Config {
     /// Where the other servers are, by number.
     pub addresses: Vec<String>,
     /// The key by which participants come over a link, if they do.
-    pub front: Option<VerifyingKey>,
+    pub devices: Option<VerifyingKey>,
 }
 
 /// A server process's inside.
@@ -69,7 +69,7 @@ pub struct Runner {
     links: Links,
     keys: Vec<VerifyingKey>,
     numbers: BTreeMap<VerifyingKey, PartyId>,
-    front: Option<VerifyingKey>,
+    devices: Option<VerifyingKey>,
     frames: mpsc::UnboundedReceiver<Incoming>,
     reception: Reception,
     ticks: u64,
@@ -95,7 +95,7 @@ impl Runner {
     /// # Errors
     /// If the journal cannot be opened.
     pub fn start(config: Config) -> Result<(Self, Visits, Vec<Report>)> {
-        let Config { room, identity, directory, listener, addresses, front } = config;
+        let Config { room, identity, directory, listener, addresses, devices } = config;
         let own = Identity::from_seed(identity.expose());
         let keys = room.identities().as_slice().to_vec();
         let me = keys.iter().position(|key| *key == own.verifying_key());
@@ -103,7 +103,7 @@ impl Runner {
         let dialled = keys.iter().zip(addresses).skip(me + 1);
         let dialled = dialled.map(|(key, address)| (*key, address)).collect();
         let mut dialling = keys[..me].to_vec();
-        dialling.extend(front);
+        dialling.extend(devices);
         let longest = room.longest() + (2 << 20);
         let (links, frames) =
             Links::start(&own, Some(listener), Peers { dialling, dialled, longest });
@@ -118,7 +118,7 @@ impl Runner {
             links,
             keys,
             numbers,
-            front,
+            devices,
             frames,
             reception,
             ticks: 0,
@@ -263,8 +263,8 @@ impl Runner {
         }
         for (client, message) in effects.replies {
             let bytes = [&client.0[..], &message.encode()].concat();
-            if let Some(front) = &self.front {
-                self.links.send(front, bytes.into());
+            if let Some(devices) = &self.devices {
+                self.links.send(devices, bytes.into());
             }
         }
         self.lost |= effects.told.contains(&Told::DataLost);

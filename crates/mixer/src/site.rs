@@ -49,7 +49,7 @@ pub struct Site {
     directory: PathBuf,
     processes: Vec<Option<Process>>,
     join: Join,
-    front: Secret,
+    devices: Secret,
     begun: Instant,
     notes: (Sender<Heard>, Receiver<Heard>),
 }
@@ -66,13 +66,13 @@ impl Site {
             let start = start_of(directory, i, None);
             processes.push(Some(Process::start(program, &start)?));
         }
-        let front = secret()?;
+        let devices = secret()?;
         let Plan { corrupt, rows, payload, minimum, ticks, .. } = *plan;
         let join = Join {
             name: Digest(*secret()?.expose()),
             corrupt,
             servers: processes.iter().flatten().map(|process| process.bound).collect(),
-            front: SigningKey::from_seed(front.expose()).verifying_key(),
+            devices: SigningKey::from_seed(devices.expose()).verifying_key(),
             rows,
             payload,
             minimum,
@@ -81,7 +81,7 @@ impl Site {
         drop(join.room()?);
         let (program, directory) = (program.clone(), directory.to_owned());
         let notes = channel();
-        let mut site = Self { program, directory, processes, join, front, begun, notes };
+        let mut site = Self { program, directory, processes, join, devices, begun, notes };
         (0..plan.servers).try_for_each(|i| site.tell(i))?;
         Ok(site)
     }
@@ -104,8 +104,8 @@ impl Site {
 
     /// The seed of the key by which participants come.
     #[must_use]
-    pub fn front(&self) -> &Secret {
-        &self.front
+    pub fn devices(&self) -> &Secret {
+        &self.devices
     }
 
     /// How long the processes have run.

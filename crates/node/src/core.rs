@@ -17,12 +17,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::intake::Pending;
-use crate::memory::desk::Desk;
 use crate::memory::history::History;
 use crate::memory::introduction::{Introduction, Standing};
 use crate::memory::logs::Logs;
 use crate::memory::material::Materials;
 use crate::memory::presence::Presence;
+use crate::memory::under_way::UnderWay;
 use crate::memory::verified::{Damaged, Verified};
 use crate::memory::watchers::Watchers;
 use crate::platform::mailer::Mailer;
@@ -52,7 +52,7 @@ pub(crate) struct Core {
     pub standing: watch::Sender<Standing>,
     pub presence: Mutex<Presence>,
     pub materials: Materials,
-    pub desk: Desk,
+    pub under_way: UnderWay,
     /// Hands e-mail to the configured server.
     pub mailer: Option<Arc<Mailer>>,
     pub intake: mpsc::Sender<Pending>,

@@ -18,7 +18,7 @@
 //! * `boards` reads, mends and erases what is published; `rooms` answers hosts and participants;
 //!   `mixing` prepares batches and computes epochs.
 //! * `renewal` begins a new generation, `recovery` rebuilds everything after a restart.
-//! * `operator` is what operators see; `front` is a process that only serves participants.
+//! * `operator` is what operators see; `intakes` is a process that only serves participants.
 //! * `service` starts it all, and does what follows from changes of the state.
 
 mod answers;
@@ -26,8 +26,8 @@ mod boards;
 pub mod config;
 mod core;
 mod disk;
-mod front;
 mod intake;
+mod intakes;
 mod jobs;
 mod ledger;
 mod memory;
@@ -47,7 +47,8 @@ pub use boards::archive;
 pub use config::Config;
 pub use disk::audit;
 pub use ledger::evidence;
-pub use memory::{creations as creation, history};
+pub use memory::history;
+pub use ostrakon_job::Creator;
 pub use platform::{Platform, StartError};
 pub use provider::trusts::Trusts;
 pub use provider::{EngineProvider, Engines, SetUp, ThreeServers};

@@ -39,7 +39,7 @@ pub use ledger::generation::{Generation, Renewed, RenewedRoom};
 pub use rooms::RoomRow;
 pub use rooms::board::{EntryRow, NewEntry};
 pub use rooms::epochs::{AssignmentRow, EpochRow};
-pub use rooms::sharing::{Arrivals, Offer, Seen, View};
+pub use rooms::intakes::{Arrivals, Offer, Seen, View};
 pub use rooms::state::EpochState;
 pub use rooms::submissions::{Intake, SubmissionRow, Taken};
 

@@ -5,6 +5,7 @@
 //!   then is *waiting*.
 //! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its
 //!   links may have latency and bandwidth.
+//! * [`nightly`]: whether a test tries everything or a part.
 //! * [`free_ports`]: where servers of tests listen.
 //! * [`Draw`]: choices from a seed, for worlds of other shapes.
 //! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and
@@ -16,6 +17,7 @@
 
 mod draw;
 mod network;
+mod night;
 mod ports;
 mod saboteur;
 mod sweep;
@@ -24,6 +26,7 @@ mod world;
 
 pub use draw::Draw;
 pub use network::{Network, Wire};
+pub use night::nightly;
 pub use ports::free_ports;
 pub use saboteur::{Mutation, Saboteur, Target};
 pub use sweep::{Case, Script};

@@ -1,5 +1,6 @@
 //! A small deployment in one process: three servers, participants, marks in memory.
 
+pub use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -493,10 +494,6 @@ pub fn is(message: &Message, kind: Kind) -> bool {
 /// Whether an honest party posted a message of a kind.
 pub fn posted(network: &Network, by: u8, kind: Kind) -> bool {
     network.sent().iter().any(|(_, m)| is(m, kind) && m.signed.header.from == PartyId(by))
-}
-
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }
 
 /// All check words.

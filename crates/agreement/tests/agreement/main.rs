@@ -9,6 +9,4 @@ mod sabotage;
 mod schedules;
 mod world;
 
-fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
+use ostrakon_testkit::nightly;

@@ -63,7 +63,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, operating: Ope
         .merge(web::files(files.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(service)
-        .layer(middleware::from_fn_with_state(web::Front::of("committee"), web::front))
+        .layer(middleware::from_fn_with_state(web::StartPage::of("committee"), web::to_start_page))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(Guard::without_rooms(Limits::default()), limit))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))

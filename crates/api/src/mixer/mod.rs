@@ -46,7 +46,7 @@ pub fn mixer_router(
     files: Option<PathBuf>,
     operating: MixerOperating,
 ) -> Router {
-    let front = web::Front::of(&format!("mix={}", visits.room().digest().to_hex()));
+    let front = web::StartPage::of(&format!("mix={}", visits.room().digest().to_hex()));
     let origins: Vec<String> = description.servers.iter().map(|card| card.url.clone()).collect();
     let longest = Ask::longest(visits.room());
     let served = Served { visits, description: Arc::new(description), operating };
@@ -61,7 +61,7 @@ pub fn mixer_router(
         .merge(web::files(files.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(served)
-        .layer(middleware::from_fn_with_state(front, web::front))
+        .layer(middleware::from_fn_with_state(front, web::to_start_page))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
         .layer(cors())

@@ -148,7 +148,7 @@ impl<K: Keys> Service<K> {
         self.applied = commits;
         self.catching.missing = None;
         // Whether their words were ordered may have been missed.
-        self.desk.forget_requests();
+        self.collected.forget_requests();
         self.catching.states.entry(commits).or_insert_with(|| {
             effects.writes.push(Write::Put(Key::State(commits), bytes.to_vec()));
             bytes.into()
@@ -214,7 +214,7 @@ impl<K: Keys> Service<K> {
     pub(super) fn catch_up(&mut self, from: PartyId, message: Message, effects: &mut Effects) {
         match message {
             Message::AskRow(number, slot) if self.catching.serves(from, 1) => {
-                if let Some(row) = self.desk.rows.get(&(number, slot)) {
+                if let Some(row) = self.collected.rows.get(&(number, slot)) {
                     effects.send(from, &Message::Row(number, slot, row.to_bytes().into()));
                 }
             }

@@ -16,12 +16,12 @@ use crate::word::{Assignment, Declaration, MAX_ASSIGNED, MAX_DECLARED, Word};
 use super::{Effects, Service};
 
 /// So many times longer than usual an epoch waits for the minimum of rows.
-const COMPANY: u32 = 8;
+const MINIMUM_WAIT: u32 = 8;
 /// Own words about places that are not ordered at most.
 const ASSIGNING: usize = 4;
 
 /// What this server has of participants.
-pub(super) struct Desk {
+pub(super) struct Collected {
     /// Who asked this server for a place in the epoch that collects, and has had no answer in the
     /// order.
     asked: BTreeSet<[u8; 32]>,
@@ -38,7 +38,7 @@ pub(super) struct Desk {
     age: (Option<u64>, u32),
 }
 
-impl Desk {
+impl Collected {
     pub fn load(disk: &Disk) -> Self {
         let row = |(key, value): (&Key, &Vec<u8>)| match key {
             Key::Row(epoch, slot) => {
@@ -86,7 +86,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl Collected {
     /// For how many ticks an epoch has had rows.
     pub fn age_of(&self, number: u64) -> u32 {
         let (of, ticks) = self.age;
@@ -143,9 +143,9 @@ impl<K: Keys> Service<K> {
                 // got a place elsewhere meanwhile takes none of them.
                 let room = self.room.quota().saturating_sub(epoch.of_home(self.me));
                 let admitted = self.room.admits(&client);
-                let mine = request.home == self.me && self.desk.asked.len() < room && admitted;
-                if mine && self.desk.asked.insert(client.0) {
-                    self.desk.waiting.push_back(request.assignment());
+                let mine = request.home == self.me && self.collected.asked.len() < room && admitted;
+                if mine && self.collected.asked.insert(client.0) {
+                    self.collected.waiting.push_back(request.assignment());
                     self.stirred = true;
                 }
             }
@@ -161,7 +161,7 @@ impl<K: Keys> Service<K> {
     fn give_masks(&mut self, request: &Request, slot: u32, effects: &mut Effects) {
         let Some(epoch) = self.state.epochs.get(&request.epoch) else { return };
         // Who has handed in needs no masks.
-        let late = epoch.is_sealed() || self.desk.rows.contains_key(&(request.epoch, slot));
+        let late = epoch.is_sealed() || self.collected.rows.contains_key(&(request.epoch, slot));
         let batch = epoch.batch;
         let Some(checked) = self.stock.get(&batch).filter(|_| !late) else { return };
         let Ok(at) = usize::try_from(slot) else { return };
@@ -202,7 +202,7 @@ impl<K: Keys> Service<K> {
         let (number, slot) = at;
         let Some(epoch) = self.state.epochs.get(&number) else { return };
         let owner = epoch.place(slot).is_some_and(|place| place.client == *client);
-        if !owner || !epoch.collects() || self.desk.rows.contains_key(&at) {
+        if !owner || !epoch.collects() || self.collected.rows.contains_key(&at) {
             return;
         }
         let Some(submission) = Submission::from_bytes(bytes, self.room.width()) else { return };
@@ -211,8 +211,8 @@ impl<K: Keys> Service<K> {
             return;
         }
         effects.writes.push(Write::Put(Key::Row(number, slot), submission.to_bytes()));
-        self.desk.rows.insert(at, submission);
-        self.desk.undeclared.insert(at);
+        self.collected.rows.insert(at, submission);
+        self.collected.undeclared.insert(at);
         self.stirred = true;
     }
 
@@ -220,11 +220,11 @@ impl<K: Keys> Service<K> {
     pub(super) fn collect(&mut self) {
         self.declare_rows();
         if let Some((number, epoch)) = self.state.collecting() {
-            let age = self.desk.age_of(number);
+            let age = self.collected.age_of(number);
             let usual = self.room.shape().ticks;
             // Too few would be told so, at the price of a batch: they wait for company first.
             let due = age >= usual && epoch.has_minimum(&self.room)
-                || age >= usual.saturating_mul(COMPANY) && epoch.has_rows(&self.room)
+                || age >= usual.saturating_mul(MINIMUM_WAIT) && epoch.has_rows(&self.room)
                 || epoch.is_full(&self.room);
             if due && !epoch.has_voted(self.me) {
                 self.say_once("close", number, Word::Close(number));
@@ -238,31 +238,31 @@ impl<K: Keys> Service<K> {
     /// said does not stand in line behind what participants ask.
     fn assign_waiting(&mut self) {
         let Some((number, _)) = self.state.collecting() else { return };
-        while self.desk.assigning < ASSIGNING && !self.desk.waiting.is_empty() {
-            let count = self.desk.waiting.len().min(MAX_ASSIGNED);
-            let assigned = self.desk.waiting.drain(..count).collect();
+        while self.collected.assigning < ASSIGNING && !self.collected.waiting.is_empty() {
+            let count = self.collected.waiting.len().min(MAX_ASSIGNED);
+            let assigned = self.collected.waiting.drain(..count).collect();
             self.backlog.push_back(Word::Assign(number, assigned));
-            self.desk.assigning += 1;
+            self.collected.assigning += 1;
         }
     }
 
     fn declare_rows(&mut self) {
         let mut by_epoch: BTreeMap<u64, Vec<Declaration>> = BTreeMap::new();
-        for at @ (number, slot) in std::mem::take(&mut self.desk.undeclared) {
+        for at @ (number, slot) in std::mem::take(&mut self.collected.undeclared) {
             let Some(epoch) = self.state.epochs.get(&number) else {
                 // The epoch may be one that this server has not come to yet.
                 if number >= self.state.next {
-                    self.desk.undeclared.insert(at);
+                    self.collected.undeclared.insert(at);
                 }
                 continue;
             };
             let Some(place) = epoch.place(slot) else {
-                self.desk.undeclared.insert(at);
+                self.collected.undeclared.insert(at);
                 continue;
             };
             let done = epoch.is_sealed() || place.is_declared_by(self.me);
-            let fresh = !done && self.desk.declared.insert(at);
-            if let Some(row) = self.desk.rows.get(&at).filter(|_| fresh) {
+            let fresh = !done && self.collected.declared.insert(at);
+            if let Some(row) = self.collected.rows.get(&at).filter(|_| fresh) {
                 let declaration = Declaration { slot, row: row.row(), signature: row.signature };
                 by_epoch.entry(number).or_default().push(declaration);
             }

@@ -120,7 +120,7 @@ impl<K: Keys> Service<K> {
         };
         let sealed = (0u32..).zip(&seal.rows).filter_map(|(slot, row)| Some((slot, (*row)?)));
         let here = |slot, row: &Digest| {
-            self.desk.rows.get(&(number, slot)).is_some_and(|here| here.row() == *row)
+            self.collected.rows.get(&(number, slot)).is_some_and(|here| here.row() == *row)
         };
         sealed.filter(|(slot, row)| !here(*slot, row)).collect()
     }
@@ -138,7 +138,7 @@ impl<K: Keys> Service<K> {
             return;
         };
         let slots = (0u32..).zip(&seal.rows).map(|(slot, row)| {
-            row.and_then(|_| self.desk.rows.get(&(number, slot)))
+            row.and_then(|_| self.collected.rows.get(&(number, slot)))
                 .map(|submission| submission.masked.clone())
         });
         let submissions: Vec<_> = slots.collect();
@@ -271,11 +271,11 @@ impl<K: Keys> Service<K> {
         if let Some(name) = self.mixing.begun.remove(&number) {
             self.drop_mark(name, effects);
         }
-        let kept = self.desk.rows.split_off(&(number + 1, 0));
-        for (epoch, slot) in std::mem::replace(&mut self.desk.rows, kept).into_keys() {
+        let kept = self.collected.rows.split_off(&(number + 1, 0));
+        for (epoch, slot) in std::mem::replace(&mut self.collected.rows, kept).into_keys() {
             effects.writes.push(Write::Delete(Key::Row(epoch, slot)));
         }
-        self.desk.forget_through(number);
+        self.collected.forget_through(number);
         self.said.retain(|(kind, about)| {
             !(matches!(*kind, "close" | "final" | "board") && *about <= number)
         });
@@ -308,7 +308,7 @@ impl<K: Keys> Service<K> {
     pub(super) fn reconcile_epochs(&mut self, effects: &mut Effects) {
         self.keep_drafts(effects);
         let Mixing { runs, begun, outcomes, drafts, .. } = &self.mixing;
-        let rows = self.desk.rows.keys().map(|(number, _)| number);
+        let rows = self.collected.rows.keys().map(|(number, _)| number);
         let known = runs.keys().chain(begun.keys()).chain(outcomes.keys()).chain(drafts.keys());
         let known = known.chain(rows);
         let over: BTreeSet<u64> =
@@ -354,7 +354,7 @@ impl<K: Keys> Service<K> {
             Some(submission) if submission.row() == wanted => {
                 let key = Key::Row(number, slot);
                 effects.writes.push(Write::Put(key, submission.to_bytes()));
-                self.desk.rows.insert((number, slot), submission);
+                self.collected.rows.insert((number, slot), submission);
                 self.stirred = true;
             }
             _ => self.fault(from, "a row that is not the sealed one", effects),

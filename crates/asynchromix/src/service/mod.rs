@@ -29,7 +29,7 @@ use crate::word::Word;
 pub use self::effects::{Effects, Told};
 
 use self::catching_up::CatchingUp;
-use self::collecting::Desk;
+use self::collecting::Collected;
 use self::mixing::Mixing;
 use self::preparing::Preparing;
 
@@ -73,7 +73,7 @@ pub struct Service<K> {
     delivery: Delivery,
     preparing: Preparing,
     stock: BTreeMap<u64, Checked<ShuffleStock>>,
-    desk: Desk,
+    collected: Collected,
     mixing: Mixing,
     catching: CatchingUp,
     faults: BTreeSet<(PartyId, &'static str)>,
@@ -134,7 +134,7 @@ impl<K: Keys> Service<K> {
             delivery: Delivery::default(),
             preparing: Preparing::load(disk),
             stock: BTreeMap::new(),
-            desk: Desk::load(disk),
+            collected: Collected::load(disk),
             mixing: Mixing::load(disk),
             catching: CatchingUp::load(disk),
             faults: BTreeSet::new(),
@@ -286,7 +286,7 @@ impl<K: Keys> Service<K> {
         }
         let collecting = self.state.collecting();
         let has_rows = collecting.is_some_and(|(_, epoch)| epoch.has_rows(&self.room));
-        self.desk.tick(collecting.map(|(number, _)| number), has_rows);
+        self.collected.tick(collecting.map(|(number, _)| number), has_rows);
         self.preparing.tick();
         self.ask_others(effects);
         self.stirred = true;
@@ -399,7 +399,7 @@ impl<K: Keys> Service<K> {
             if let Word::Assign(_, assigned) = &word
                 && author == self.me
             {
-                self.desk.ordered(assigned);
+                self.collected.ordered(assigned);
             }
             let changes = self.state.apply(&self.room, author, &word);
             self.changed(changes, effects);

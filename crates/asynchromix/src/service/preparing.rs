@@ -349,7 +349,7 @@ impl<K: Keys> Service<K> {
             effects.writes.push(Write::Delete(Key::Shown(number)));
         }
         self.backlog.clear();
-        self.desk.forget_requests();
+        self.collected.forget_requests();
         self.mixing.forget();
     }
 }

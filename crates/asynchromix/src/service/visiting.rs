@@ -34,7 +34,7 @@ impl<K: Keys> Service<K> {
             epoch: number,
             places: count(epoch.places.len()),
             rows: count(epoch.rows_in(&self.room)),
-            age: self.desk.age_of(number),
+            age: self.collected.age_of(number),
         });
         let stock = &self.state.stock;
         let under_way = self.state.epochs.len() - usize::from(collecting.is_some());

@@ -17,7 +17,4 @@ mod trial;
 mod visits;
 mod world;
 
-/// Whether the long versions of tests are wanted.
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
+pub use ostrakon_testkit::nightly;

@@ -1,5 +1,6 @@
 //! Committees in one process.
 
+pub use ostrakon_testkit::nightly;
 use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
@@ -14,10 +15,6 @@ use ostrakon_testkit::{Network, Saboteur, World};
 
 /// 40 bits of security at the least size of a bucket of five.
 pub const SPEC: SegmentSpec = SegmentSpec { number: 1, triples: 322, bucket: 5, security: 40 };
-
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
 
 /// A small segment. Its bound is what it is: about 2^-bucket.
 pub fn small(triples: usize) -> SegmentSpec {

@@ -15,7 +15,7 @@ use ostrakon_messaging::{Client, Event, state};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// How what is kept is written ([`state::seal`]): a client, and as JSON what is to be told.
 const FORM: u8 = 4;
@@ -60,7 +60,7 @@ impl Directory {
         secret::directory(&path)?;
         let key_file = key_file.unwrap_or_else(|| path.join("key"));
         if !key_file.exists() {
-            let fresh = Zeroizing::new(Invitation(edge::random()).to_text());
+            let fresh = Zeroizing::new(Invitation(system::random()).to_text());
             secret::write_new(&key_file, &format!("{}\n", *fresh))?;
         }
         let text = Zeroizing::new(secret::read(&key_file)?);
@@ -144,7 +144,7 @@ impl Kept {
     /// If it cannot be written.
     pub fn save(&self) -> Result<()> {
         let untold = serde_json::to_string(&self.untold)?;
-        let sealed = state::seal(FORM, &(&self.client, untold), &self.key, &mut edge::entropy());
+        let sealed = state::seal(FORM, &(&self.client, untold), &self.key, &mut system::entropy());
         let state = BASE64URL_NOPAD.encode(&sealed);
         let written = Written { room: self.room.to_string(), state };
         secret::replace(&self.path, &serde_json::to_string(&written)?)
@@ -177,7 +177,7 @@ mod tests {
         let open = || Directory::open(path.clone(), None).unwrap();
         let client = Client::new(link().room, 254, "Ann").unwrap();
         let mut kept = open().add(link(), client).unwrap();
-        let own = kept.client.add_link("secret label", &mut edge::entropy()).unwrap();
+        let own = kept.client.add_link("secret label", &mut system::entropy()).unwrap();
         kept.save().unwrap();
         assert!(open().client(&link().room).is_err_and(|e| e.to_string().contains("another")));
         drop(kept);

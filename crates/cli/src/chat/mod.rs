@@ -21,7 +21,7 @@ use self::order::Order;
 use self::report::{Form, Report};
 use self::session::{Manner, Session};
 use crate::client::{Room, http_client};
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// Entries of the board that are in memory. What comes to be missed is sent again.
 const ENTRIES: usize = 32;
@@ -164,7 +164,7 @@ async fn link(options: NewLink) -> Result<()> {
         kept.client.revoke(number)?;
         return kept.save();
     }
-    let link = kept.client.add_link(&options.label, &mut edge::entropy())?;
+    let link = kept.client.add_link(&options.label, &mut system::entropy())?;
     kept.save()?;
     options.keeping.report().link(&ContactLink::in_room(&kept.room, link.callee))
 }
@@ -202,7 +202,7 @@ async fn with(options: With) -> Result<()> {
     let (mut kept, number) = kept_with(&directory, &options.contact)?;
     let room = open(kept.room.clone()).await?;
     let contact = session::contact(&kept.client, &number)?;
-    kept.client.engage(contact.number, &mut edge::entropy())?;
+    kept.client.engage(contact.number, &mut system::entropy())?;
     kept.save()?;
     let (orders, received) = mpsc::channel(LINES);
     if let Some(text) = options.text {
@@ -301,7 +301,7 @@ pub async fn practice(
     let mut kept = client_in(&directory, link, PRACTICE).await?;
     let own = match kept.client.links().pop() {
         Some(own) => own,
-        None => kept.client.add_link(PRACTICE, &mut edge::entropy())?,
+        None => kept.client.add_link(PRACTICE, &mut system::entropy())?,
     };
     kept.save()?;
     let own = ContactLink::in_room(&kept.room, own.callee).for_practice();

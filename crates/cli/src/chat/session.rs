@@ -10,7 +10,7 @@ use super::kept::Kept;
 use super::order::Order;
 use super::report::Report;
 use crate::client::{self, Participant, Room};
-use crate::edge;
+use crate::system;
 
 /// Contacts that are kept of those who are let in without a question.
 const MANY: usize = 64;
@@ -165,7 +165,7 @@ enum Done {
 }
 
 fn carry_out(kept: &mut Kept, order: &Order) -> Result<Done> {
-    let rng = &mut edge::entropy();
+    let rng = &mut system::entropy();
     let client = &mut kept.client;
     match order {
         Order::Say(name, text) => {
@@ -231,7 +231,7 @@ fn accept_all(client: &mut Client) {
     }
     for contact in contacts.iter().filter(|contact| contact.state == ContactState::Called) {
         // Without a free channel it waits; the caller calls again by itself.
-        let _waits = client.accept(contact.number, &mut edge::entropy());
+        let _waits = client.accept(contact.number, &mut system::entropy());
     }
 }
 
@@ -261,7 +261,7 @@ pub fn contact(client: &Client, name: &str) -> Result<ContactView> {
 fn rows(kept: Arc<Mutex<Kept>>) -> client::Rows {
     Box::new(move |round| {
         let mut kept = kept.lock().expect("no panic while held");
-        match kept.client.next_row(round, &mut edge::entropy()) {
+        match kept.client.next_row(round, &mut system::entropy()) {
             Ok(row) => {
                 kept.save()?;
                 Ok(Some(row))
@@ -288,7 +288,8 @@ mod tests {
 
     /// A round among these, in which all read what all wrote.
     fn round(number: u64, clients: &mut [&mut Client]) {
-        let row = |client: &mut &mut Client| client.next_row(number, &mut edge::entropy()).unwrap();
+        let row =
+            |client: &mut &mut Client| client.next_row(number, &mut system::entropy()).unwrap();
         let rows: Vec<_> = clients.iter_mut().map(row).collect();
         let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
         for client in clients {
@@ -393,7 +394,7 @@ mod tests {
     /// taken for it.
     #[test]
     fn a_caller_cannot_take_a_contact_s_number_or_name() {
-        let rng = &mut edge::entropy();
+        let rng = &mut system::entropy();
         let client = |name: &str| Client::new(RoomId([4; 16]), WIDTH, name).unwrap();
         let (mut bob, mut alice) = (client("Bob"), client("Alice"));
         let of_alice = alice.add_link("", rng).unwrap();

@@ -14,7 +14,7 @@ use ostrakon_decide::{Chain, DecisionId, Invitation, Memory};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// What the file holds.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
@@ -56,7 +56,7 @@ impl Account {
             serde_json::from_str(&text)
                 .with_context(|| format!("{} does not hold an account", path.display()))?
         } else {
-            let seed = Invitation(edge::random()).to_text();
+            let seed = Invitation(system::random()).to_text();
             Kept { seed, memory: Memory::default(), invitations: BTreeMap::new() }
         };
         let seed = Invitation::from_text(&kept.seed);

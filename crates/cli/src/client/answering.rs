@@ -15,8 +15,8 @@ use serde::Serialize;
 use super::account::Account;
 use super::connection::Pauses;
 use super::decision::{Decision, Deployment, Handed, refused, verify};
-use crate::edge;
 use crate::failure;
+use crate::system;
 
 /// What is asked of a stock.
 #[derive(Serialize)]
@@ -49,8 +49,8 @@ pub async fn fresh_key(
         }
     }
     let (operators, terms) = (&deployment.operators, (threshold, expires));
-    let serial = Serial(edge::random());
-    let new = new_key(key, serial, terms, operators, &helpers, &mut edge::entropy());
+    let serial = Serial(system::random());
+    let new = new_key(key, serial, terms, operators, &helpers, &mut system::entropy());
     let new = new.map_err(|error| failure::unproven(error.to_string()))?;
     let mut receipts = Vec::new();
     for (connection, deposit) in deployment.connections.iter().zip(&new.deposits) {
@@ -67,7 +67,7 @@ pub async fn fresh_key(
 /// # Errors
 /// If a server does not answer or refuses.
 pub async fn refill(deployment: &Deployment, account: &Account) -> Result<()> {
-    let (key, now) = (account.key(), edge::unix_time());
+    let (key, now) = (account.key(), system::unix_time());
     let owner = key.verifying_key();
     let path = format!("accounts/{}", owner.to_hex());
     let signature = key.sign(&stock_digest(&deployment.operators, &owner, now));
@@ -111,7 +111,7 @@ pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -
     for _ in 0..ATTEMPTS {
         let invitation = decision.link.invitation.as_ref();
         let record = visit
-            .accept(&key, certified.clone(), invitation, edge::unix_time())
+            .accept(&key, certified.clone(), invitation, system::unix_time())
             .map_err(refused)?;
         let handed = decision.hand_in(&record, visit).await?;
         if !matches!(handed, Handed::Overtaken)
@@ -166,7 +166,7 @@ pub async fn answer(
         }
         let made = account.remember(|memory| {
             tokio::task::block_in_place(|| {
-                visit.answer(&key, answers, memory, edge::unix_time(), &mut edge::entropy())
+                visit.answer(&key, answers, memory, system::unix_time(), &mut system::entropy())
             })
         })?;
         match decision.hand_in(&made.map_err(refused)?, visit).await? {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::computation::Asked;
 use super::survey::Survey;
-use crate::{edge, output};
+use crate::{output, system};
 
 /// What is asked, whatever the job.
 pub struct Asking<'a> {
@@ -69,7 +69,8 @@ impl Asking<'_> {
             Who::Anyone | Who::Keys(_) | Who::Earlier(_) => 0,
         };
         ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
-        let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
+        let invitations: Vec<Invitation> =
+            (0..count).map(|_| Invitation(system::random())).collect();
         let keys = invitations.iter().map(|invitation| invitation.key().verifying_key());
         let contributors = match self.who {
             Who::Anyone => Contributors::Anyone,
@@ -92,9 +93,9 @@ impl Asking<'_> {
             title: self.title,
             minimum: self.minimum,
             contributors,
-            closes: self.seconds.map(|seconds| edge::unix_time() + seconds),
+            closes: self.seconds.map(|seconds| system::unix_time() + seconds),
             creator: creator.key().verifying_key(),
-            nonce: edge::random(),
+            nonce: system::random(),
         };
         draft.validate()?;
         let draft = draft.sign(&creator.key());

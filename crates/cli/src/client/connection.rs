@@ -413,7 +413,7 @@ impl Pauses {
 
     /// Waits before the next attempt.
     pub async fn pause(&mut self) {
-        let quarters = 3 + u32::from(crate::edge::random::<1>()[0] % 3);
+        let quarters = 3 + u32::from(crate::system::random::<1>()[0] % 3);
         tokio::time::sleep(self.next * quarters / 4).await;
         self.next = (self.next * 2).min(self.longest);
     }

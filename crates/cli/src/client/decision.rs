@@ -19,8 +19,8 @@ use serde::de::DeserializeOwned;
 use super::agreeing::Tails;
 use super::connection::{CallError, Connection, Pauses};
 use super::room::{patiently, servers_of};
-use crate::edge;
 use crate::failure;
+use crate::system;
 
 /// The server that puts all records into one order.
 pub const SEQUENCER: usize = 0;
@@ -165,7 +165,7 @@ impl Decision {
             }
             tails.show(party, records);
             while let Some(believed) = tails.next() {
-                visit.read(&believed.record, &mut edge::entropy()).map_err(refused)?;
+                visit.read(&believed.record, &mut system::entropy()).map_err(refused)?;
                 report(length(visit));
                 believed.contradicting.iter().for_each(|party| self.warn(*party));
             }
@@ -381,7 +381,7 @@ fn overtaken(error: &CallError) -> bool {
 /// # Errors
 /// With exit code 3 if one does not hold.
 pub fn verify(visit: &mut Visit) -> Result<()> {
-    tokio::task::block_in_place(|| visit.verify(&mut edge::entropy())).map_err(refused)
+    tokio::task::block_in_place(|| visit.verify(&mut system::entropy())).map_err(refused)
 }
 
 fn opening(text: &str) -> Result<Opening> {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::connection::{CallError, Connection};
 use super::decision::Deployment;
-use crate::{edge, failure};
+use crate::{failure, system};
 
 #[derive(Serialize)]
 struct CreatorQuery {
@@ -123,7 +123,7 @@ impl Joining {
     pub async fn ask(&self, account: &SigningKey, name: &str) -> Result<Request> {
         let operators = &self.deployment.operators;
         let link = (self.id(), &self.link.secret);
-        let request = Request::new(operators, link, account, name, edge::unix_time());
+        let request = Request::new(operators, link, account, name, system::unix_time());
         self.gathering.check_request(operators, &request)?;
         let (path, bytes) = (self.path("requests"), ostrakon_party::wire::encode(&request));
         at_any(&self.deployment, async |connection| {
@@ -138,7 +138,7 @@ impl Joining {
     /// # Errors
     /// If no server shows it.
     pub async fn requests(&self, creator: &SigningKey) -> Result<Vec<Request>> {
-        let (time, operators) = (edge::unix_time(), &self.deployment.operators);
+        let (time, operators) = (system::unix_time(), &self.deployment.operators);
         let signature = creator.sign(&reading_digest(operators, &self.id(), time));
         let (path, query) = (self.path("requests"), CreatorQuery { time, signature });
         let shown = at_any(&self.deployment, async |connection| {

@@ -19,7 +19,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::connection::CallError;
 use super::room::Room;
-use crate::{edge, failure, secret};
+use crate::{failure, secret, system};
 
 /// What the file holds.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
@@ -72,7 +72,7 @@ impl Member {
             serde_json::from_str(&text)
                 .with_context(|| format!("{} does not hold a member's key", path.display()))?
         } else {
-            Kept { seed: Invitation(edge::random()).to_text(), spent: None }
+            Kept { seed: Invitation(system::random()).to_text(), spent: None }
         };
         let seed = Invitation::from_text(&kept.seed);
         let seed =

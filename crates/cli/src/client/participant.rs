@@ -18,7 +18,7 @@ use ostrakon_party::PartyId;
 use super::connection::driver::Driver;
 use super::member::Member;
 use super::room::Room;
-use crate::edge;
+use crate::system;
 
 /// What happened to a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Participant {
     /// # Errors
     /// If the message is longer than the room admits.
     pub fn new(room: Arc<Room>, message: Option<Vec<u8>>, home: Option<PartyId>) -> Result<Self> {
-        let key = SigningKey::from_seed(&edge::random());
+        let key = SigningKey::from_seed(&system::random());
         Self::with_key(room, message.unwrap_or_default(), home, key)
     }
 
@@ -102,7 +102,7 @@ impl Participant {
         );
         let mut outbox = Outbox::default();
         outbox.put(message)?;
-        let seed = Secret::new(edge::random());
+        let seed = Secret::new(system::random());
         let machine = ostrakon_client::Participant::new(room.scene.clone(), key, seed, home);
         let driver = Driver::new(machine, room.link.room, room.clone());
         let heard = vec![None; room.connections.len()];

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 
 use super::connection::driver::{Driver, Transport};
 use super::connection::{Connection, Pauses};
-use crate::{edge, failure};
+use crate::{failure, system};
 
 /// How long a server may take to say how many participants or entries it has.
 const STATUS_TIME: Duration = Duration::from_secs(2);
@@ -292,7 +292,7 @@ pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
 
 /// Watches a room, for ever: does what the state machine asks for, and lets others know.
 async fn follow(room: Arc<Room>) {
-    let machine = Follower::new(room.scene.clone(), Secret::new(edge::random()), BACK);
+    let machine = Follower::new(room.scene.clone(), Secret::new(system::random()), BACK);
     let mut driver = Driver::new(machine, room.link.room, room.clone());
     loop {
         while let Some(sight) = driver.next_other() {
@@ -332,7 +332,7 @@ impl Room {
 
 impl Transport for Room {
     fn now(&self) -> Millis {
-        edge::unix_millis()
+        system::unix_millis()
     }
 
     fn exchange(

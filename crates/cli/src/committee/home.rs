@@ -11,8 +11,8 @@ use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::edge;
 use crate::serving::cards::{Directory, Kind};
+use crate::system;
 
 /// Members of committees.
 pub const KIND: Kind = Kind {
@@ -139,7 +139,8 @@ impl Home {
         url: &str,
         address: &str,
     ) -> Result<Card> {
-        let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
+        let (identity, shares) =
+            (Zeroizing::new(system::random()), Zeroizing::new(system::random()));
         directory.create(&identity, &settings)?;
         directory.write_seed(SHARES, &shares)?;
         let home = Self { directory, settings, identity, shares };

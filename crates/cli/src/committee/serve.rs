@@ -16,10 +16,10 @@ use ostrakon_party::{Party, PartyId, Roster, SessionId};
 
 use super::home::{Home, KIND};
 use crate::client::{Connection, http_client};
-use crate::edge;
 use crate::serving::cards::{self, Directory, ServingOptions};
 use crate::serving::serve::told_to_stop;
 use crate::serving::upkeep;
+use crate::system;
 
 /// How often the others are looked at while something is under way.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -75,8 +75,8 @@ pub async fn run(options: Options) -> Result<()> {
         creators: home.settings.creators.clone(),
         store,
         peers: Arc::new(Others::new(&committee)?),
-        clock: edge::unix_time,
-        entropy: edge::fill,
+        clock: system::unix_time,
+        entropy: system::fill,
         pause: PAUSE,
         open: Open {
             of_one: home.settings.open_of_one_creator,

@@ -17,7 +17,7 @@ use super::plan::{self, Asked, NamedAccount, Plan, PlannedBallot};
 use crate::client::decision::refused;
 use crate::client::joining::Joining;
 use crate::client::{Account, Deployment, http_client};
-use crate::{edge, failure, output, secret};
+use crate::{failure, output, secret, system};
 
 /// Options of `decide create`.
 #[derive(clap::Args)]
@@ -240,7 +240,7 @@ pub async fn begin(
     account.keep_invitations(draft.id(), &invitations)?;
     let layers = layers(deployment, &draft).await?;
     let layers = layers.try_into().ok().context("decisions need three servers")?;
-    let record = create(draft.clone(), layers, &deployment.operators, &key, edge::unix_time());
+    let record = create(draft.clone(), layers, &deployment.operators, &key, system::unix_time());
     let made = deployment
         .post::<DecisionMade>("decisions", token, record.encode())
         .await

@@ -7,7 +7,7 @@ use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::Handed;
 use crate::client::{Account, Decision};
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// How often somebody else may be faster.
 const ATTEMPTS: u32 = 100;
@@ -67,7 +67,7 @@ async fn append(
         "only who created the decision can do that, on the device on which it was created"
     );
     for _ in 0..ATTEMPTS {
-        let record = chain(visit)?.next(&key, edge::unix_time(), content.clone());
+        let record = chain(visit)?.next(&key, system::unix_time(), content.clone());
         chain(visit)?
             .check(&record)
             .map_err(|error| anyhow::anyhow!("that is not possible: {error}"))?;

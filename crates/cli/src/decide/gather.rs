@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::State;
 use crate::client::joining::{Joining, hand_in};
 use crate::client::{Deployment, http_client};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// Options of `decide gather`.
 #[derive(clap::Args)]
@@ -41,14 +41,14 @@ pub async fn run(options: Options) -> Result<()> {
     let key = options.state.account()?.key();
     let deployment = Deployment::open(&http_client()?, &options.server, None).await?;
     let operators = &deployment.operators;
-    let link = Invitation(edge::random());
-    let now = edge::unix_time();
+    let link = Invitation(system::random());
+    let now = system::unix_time();
     let gathering = Gathering {
         question: options.question,
         creator: key.verifying_key(),
         link: link.key().verifying_key(),
         until: now.saturating_add(options.seconds),
-        nonce: edge::random(),
+        nonce: system::random(),
         servers: operators.digest,
     };
     let signed = gathering.sign(operators, &key);

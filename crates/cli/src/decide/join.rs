@@ -12,7 +12,7 @@ use super::State;
 use crate::client::answering::fresh_key;
 use crate::client::joining::Joining;
 use crate::client::{Pauses, http_client};
-use crate::{edge, failure, output, secret};
+use crate::{failure, output, secret, system};
 
 /// Options of `decide join`.
 #[derive(clap::Args)]
@@ -46,7 +46,7 @@ pub async fn run(options: Options) -> Result<()> {
         let digits = request.digits(&joining.deployment.operators);
         eprintln!("Asked as “{}”. Compare these digits with the creator: {digits}", options.name);
         // With a key at the servers the place is taken without another visit.
-        let terms = (STOCK_THRESHOLD, edge::unix_time().saturating_add(MOST_LIFETIME - 3600));
+        let terms = (STOCK_THRESHOLD, system::unix_time().saturating_add(MOST_LIFETIME - 3600));
         let stocked = fresh_key(&joining.deployment, &key, terms).await?;
         let path = format!("accounts/{}/keys", own.to_hex());
         let keys = wire::encode(&vec![stocked]);

@@ -8,7 +8,7 @@ use ostrakon_decide::draft::usual_quorum;
 use ostrakon_decide::{Ballot, Draft, Function, GatheringId, Invitation, Person, Seat, Tie};
 use serde::Deserialize;
 
-use crate::edge;
+use crate::system;
 
 /// A decision that somebody wants to begin.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -193,7 +193,7 @@ impl Plan {
         for asked in &self.people {
             let (name, seat, invitation) = match asked {
                 Asked::Name(name) => {
-                    let invitation = Invitation(edge::random());
+                    let invitation = Invitation(system::random());
                     (name, Seat::Invitation(invitation.key().verifying_key()), Some(invitation))
                 }
                 Asked::Account(NamedAccount { name, account }) => {
@@ -211,7 +211,7 @@ impl Plan {
             invitations.push(invitation);
         }
         ensure!(self.seconds > 0, "the deadline must lie in the future");
-        let now = edge::unix_time();
+        let now = system::unix_time();
         let draft = Draft {
             question: self.question.clone(),
             ballots: self.ballots.iter().map(PlannedBallot::ballot).collect::<Result<_>>()?,
@@ -223,7 +223,7 @@ impl Plan {
             threshold: self.threshold,
             creator,
             gathering: self.gathering,
-            nonce: edge::random(),
+            nonce: system::random(),
             servers,
         };
         draft.validate()?;

@@ -10,7 +10,7 @@ use crate::client::answering::chain;
 use crate::client::decision::refused;
 use crate::client::{Account, Decision};
 use crate::rooms::export;
-use crate::{edge, failure, secret};
+use crate::{failure, secret, system};
 
 /// Options of `decide verify`.
 #[derive(clap::Args)]
@@ -67,7 +67,7 @@ pub async fn run(options: Options) -> Result<()> {
 pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
-    let report = Archive::verify(text, link.map(|link| &link.servers), &mut edge::entropy());
+    let report = Archive::verify(text, link.map(|link| &link.servers), &mut system::entropy());
     let report = report.map_err(|error| match error {
         Refused::Version(_) => failure::unproven(error.to_string()),
         error => failure::unproven(format!("not authentic: {error}")),
@@ -103,7 +103,7 @@ async fn tell(decision: &Decision, account: &Account, visit: &mut Visit) -> Resu
     let own = chain.person(&key.verifying_key());
     let told = own.is_none_or(|person| chain.people()[usize::from(person)].has_verified());
     if !told && chain.stage() == Stage::Closed {
-        let record = chain.next(&key, edge::unix_time(), Content::Verified);
+        let record = chain.next(&key, system::unix_time(), Content::Verified);
         decision.hand_in(&record, visit).await?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::names;
 use crate::client::survey;
 use crate::client::{Asked, http_client};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// How much of a file is read at a time.
 const PIECE: usize = 1 << 16;
@@ -253,14 +253,14 @@ fn sign(
 ) -> Result<survey::Made> {
     let key = match &link.invitation {
         Some(invitation) => invitation.key(),
-        None => SigningKey::from_seed(&edge::random()),
+        None => SigningKey::from_seed(&system::random()),
     };
     ensure!(
         draft.admits(&key.verifying_key()),
         "only invited people may contribute; use the link that was sent to you"
     );
     let members = asked::members(&asked.committee)?;
-    let randomness = Secret::new(edge::random());
+    let randomness = Secret::new(system::random());
     let input = asked::make(&link.computation, terms, &members, edges, &key, &randomness)?;
     let announced = asked.announce(&link.computation, &input, &key);
     Ok(survey::Made { input, announced })

@@ -14,7 +14,7 @@ use super::names;
 use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client};
 use crate::graph::ProgramArg;
-use crate::{edge, output};
+use crate::{output, system};
 
 /// Options of `graph create`.
 #[derive(clap::Args)]
@@ -142,7 +142,7 @@ fn shown(text: &str) -> Result<Shown, String> {
 /// # Errors
 /// If this cannot be asked, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let creator = Invitation(edge::random());
+    let creator = Invitation(system::random());
     let mut terms = terms(&options)?;
     terms.reader = options.wanted.for_me().then(|| ReaderKey(asked::reader(&creator.0).public()));
     match options.invitations {

@@ -9,7 +9,7 @@ use ostrakon_crypto::{Secret, SigningKey};
 use serde::{Deserialize, Serialize};
 
 use crate::serving::cards::{Directory, Kind};
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// Servers of rooms without a clock.
 pub const KIND: Kind = Kind {
@@ -54,7 +54,7 @@ impl Home {
         url: &str,
         address: &str,
     ) -> Result<Card> {
-        let identity = Secret::new(edge::random());
+        let identity = Secret::new(system::random());
         let card = Card::sign(name, url, address, &SigningKey::from_seed(identity.expose()));
         card.validate()?;
         directory.create(identity.expose(), settings)?;

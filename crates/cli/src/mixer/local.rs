@@ -9,7 +9,7 @@ use ostrakon_crypto::Digest;
 use super::home::{Home, KIND, Settings};
 use super::{RoomOptions, link_of};
 use crate::serving::cards::{Directory, Loopback, TOKEN, run_until_stopped};
-use crate::{edge, output};
+use crate::{output, system};
 
 /// Options of `mixer up`.
 #[derive(clap::Args)]
@@ -114,7 +114,7 @@ fn create(options: &Options, group: &Loopback<'_>) -> Result<()> {
     }
     let description = Description {
         name: "Agora".to_owned(),
-        nonce: Digest(edge::random()),
+        nonce: Digest(system::random()),
         corrupt: ostrakon_mixer::demo::corrupt(servers.len())?,
         servers,
         // One person alone is to see what it says.

@@ -22,7 +22,7 @@ use ostrakon_crypto::{Digest, Secret};
 use ostrakon_mixer::TICK;
 
 use crate::serving::cards::{self, Directory};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 use home::{Home, KIND, Settings};
 pub use link::{AnyLink, Link};
 pub use say::say;
@@ -146,10 +146,10 @@ fn found(options: &FoundOptions) -> Result<()> {
         "--minimum is greater than --places: no round would ever be opened"
     );
     let seeds: Vec<Secret> =
-        (0..options.listed.unwrap_or(0)).map(|_| Secret::new(edge::random())).collect();
+        (0..options.listed.unwrap_or(0)).map(|_| Secret::new(system::random())).collect();
     let description = Description {
         name: options.name.clone(),
-        nonce: Digest(edge::random()),
+        nonce: Digest(system::random()),
         corrupt: ostrakon_mixer::demo::corrupt(servers.len())?,
         servers,
         shape: options.room.shape(options.minimum),

@@ -50,7 +50,7 @@ pub async fn run(options: Options) -> Result<()> {
         directory: data,
         listener,
         addresses: description.servers.iter().map(|card| card.mesh.clone()).collect(),
-        front: None,
+        devices: None,
     })?;
     tracing::info!(room = description.name, "serving");
     if options.restored {

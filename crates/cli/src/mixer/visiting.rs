@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::{Link, words};
 use crate::client::http_client;
 use crate::client::member::state_directory;
-use crate::{edge, failure, secret};
+use crate::{failure, secret, system};
 
 /// How often time passes for the visitor.
 const TICK: Duration = Duration::from_millis(250);
@@ -170,7 +170,7 @@ impl Visiting {
     pub async fn take_part(link: &Link, directory: Option<&Path>) -> Result<Self> {
         let directory = directory.map_or_else(state_directory, |path| Ok(path.to_owned()))?;
         secret::directory(&directory)?;
-        let seed = link.seed.clone().unwrap_or_else(|| Secret::new(edge::random()));
+        let seed = link.seed.clone().unwrap_or_else(|| Secret::new(system::random()));
         // Who has several invitations is several people.
         let name = match &link.seed {
             Some(seed) => ostrakon_asynchromix::participant::key_of(seed).to_hex(),
@@ -188,7 +188,7 @@ impl Visiting {
             (Kept::new(*seed.expose()), None)
         };
         let (description, room) = describe(link, known).await?;
-        let fresh = Secret::new(edge::random());
+        let fresh = Secret::new(system::random());
         let visitor = Visitor::taking_part(Arc::new(room), &kept, fresh);
         let visitor = visitor.with_context(|| {
             format!("{} is of another room; move it away to begin anew", path.display())

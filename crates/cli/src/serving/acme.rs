@@ -21,7 +21,7 @@ use rcgen::{CertificateParams, CustomExtension, KeyPair};
 use serde::{Deserialize, Serialize};
 
 use crate::serving::token;
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// The pause after an order failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(30 * 60);
@@ -116,7 +116,7 @@ pub async fn keep(acme: Acme, tls: Tls) {
 }
 
 fn is_due(acme: &Acme, cache: &Cache, tls: &Tls) -> bool {
-    let over = tls.expires().is_none_or(|expires| cache.due(expires) <= edge::unix_time());
+    let over = tls.expires().is_none_or(|expires| cache.due(expires) <= system::unix_time());
     over || cache.ordered() != Some(Ordered::by(acme))
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_node::config::{ADMIN_TOKEN_VARIABLE, Config};
 
-use crate::{edge, output};
+use crate::{output, system};
 
 /// Subcommands of `token`.
 #[derive(clap::Subcommand)]
@@ -72,7 +72,7 @@ fn rotate(path: &Path, keep_old: bool, missing: Missing) -> Result<()> {
         }
         read => read.with_context(|| format!("{} cannot be read", path.display()))?,
     };
-    let mut text = data_encoding::HEXLOWER.encode(&edge::random::<32>()) + "\n";
+    let mut text = data_encoding::HEXLOWER.encode(&system::random::<32>()) + "\n";
     let current = old.split_whitespace().next();
     if let Some(token) = current.filter(|_| keep_old) {
         text.push_str(token);

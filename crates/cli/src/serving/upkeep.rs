@@ -16,8 +16,8 @@ use ostrakon_node::config::{Config, Https};
 use tokio::signal::unix::Signal;
 use tokio::time::Instant;
 
-use crate::edge;
 use crate::serving::{acme, log};
+use crate::system;
 
 /// How often files are looked at.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -195,7 +195,7 @@ impl Upkeep {
             }
         }
         let Some(expires) = self.service.certificate_expires() else { return };
-        let days = expires.saturating_sub(edge::unix_time()) / DAY;
+        let days = expires.saturating_sub(system::unix_time()) / DAY;
         if days < WARNING_DAYS {
             tracing::warn!(days, "the certificate of the public interface expires soon: renew it");
         }

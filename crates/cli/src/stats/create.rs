@@ -11,7 +11,7 @@ use ostrakon_stats::{Form, Question, Statistic};
 use super::{elect, key, terms};
 use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client};
-use crate::{edge, output};
+use crate::{output, system};
 
 /// Fewest reports of which something is told, unless another number is given.
 const MINIMUM: u32 = 10;
@@ -127,7 +127,7 @@ pub async fn run(options: Options) -> Result<()> {
         },
         seconds: options.seconds,
     };
-    let created = asking.ask(&asked, &Invitation(edge::random())).await?;
+    let created = asking.ask(&asked, &Invitation(system::random())).await?;
     if options.json {
         return output::json(&created);
     }

@@ -9,7 +9,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::Invitation;
 use serde::Serialize;
 
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// Options of `stats key`.
 #[derive(clap::Args)]
@@ -33,7 +33,7 @@ struct Shown {
 /// If the file cannot be read or written, or holds no key.
 pub fn run(options: &Options) -> Result<()> {
     if !options.file.exists() {
-        secret::write_new(&options.file, &format!("{}\n", Invitation(edge::random()).to_text()))?;
+        secret::write_new(&options.file, &format!("{}\n", Invitation(system::random()).to_text()))?;
     }
     let key = read(&options.file)?.key().verifying_key().to_hex();
     if options.json {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{key, terms};
 use crate::client::{Asked, http_client, survey};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// Options of `stats report`.
 #[derive(clap::Args)]
@@ -152,14 +152,14 @@ fn sign(
     );
     let key = match &link.invitation {
         Some(invitation) => invitation.key(),
-        None => SigningKey::from_seed(&edge::random()),
+        None => SigningKey::from_seed(&system::random()),
     };
     ensure!(
         draft.admits(&key.verifying_key()),
         "this question is for invited people only; use the link that was sent to you, or --key if \
          a key of yours is in its roster"
     );
-    let randomness = Secret::new(edge::random());
+    let randomness = Secret::new(system::random());
     let input = question.report(value, &key, &randomness)?;
     let announced = asked.announce(&link.computation, &input, &key);
     Ok(survey::Made { input, announced })

@@ -150,7 +150,7 @@ async fn dies(count: usize, member: usize, moment: Moment) -> bool {
 /// but for exchanges, of which it is every `nightly_step`-th.
 async fn sweep(count: usize, step: usize, nightly_step: usize) -> usize {
     let mut deaths = 0;
-    let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
+    let nightly = ostrakon_testkit::nightly();
     let members = |turn: usize| if nightly { 0..count } else { turn % count..turn % count + 1 };
     for (turn, moment) in Moment::ONCE.into_iter().enumerate() {
         if !nightly && turn % step != 0 {

@@ -1,5 +1,6 @@
 //! A small deployment in one process: three servers, owners, marks in memory.
 
+pub use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -281,8 +282,4 @@ impl Draw {
         self.1 += 8;
         (u64::from_le_bytes(bytes) % u64::from(bound)) as u32
     }
-}
-
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }

@@ -18,7 +18,7 @@ use crate::world::{Devices, PATIENCE, World, copy, id, identity, standing, stock
 const MORE_ROUNDS: u8 = 10;
 
 fn sizes() -> &'static [usize] {
-    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { &[4, 5, 7, 10] } else { &[4] }
+    if ostrakon_testkit::nightly() { &[4, 5, 7, 10] } else { &[4] }
 }
 
 fn lines(of: &str, count: usize) -> Vec<String> {

@@ -99,7 +99,7 @@ impl World {
                     directory,
                     listener,
                     addresses,
-                    front: None,
+                    devices: None,
                 };
                 let (mut runner, visits, _) = Runner::start(config).unwrap();
                 if readmit {

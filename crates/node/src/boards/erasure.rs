@@ -147,12 +147,12 @@ async fn rewrite_entry(
     which: Which<'_>,
 ) -> Result<(), Error> {
     // One at a time: what one erases, another must not write back.
-    let _turn = core.desk.erasing.lock().await;
+    let _turn = core.under_way.erasing.lock().await;
     if let Some(body) = core.store.entry_of(&room.0, epoch).await? {
         let mut entry: Entry = wire::decode(&body).map_err(|_| Error::Corrupt("entries.body"))?;
         if strip(&mut entry, which) {
             core.store.rewrite_entry(&room.0, epoch, &wire::encode(&entry)).await?;
-            core.desk.erased.notify_one();
+            core.under_way.erased.notify_one();
         }
     }
     Ok(())
@@ -164,13 +164,13 @@ async fn rewrite_conclusion(
     epoch: u64,
     which: Which<'_>,
 ) -> Result<(), Error> {
-    let _turn = core.desk.erasing.lock().await;
+    let _turn = core.under_way.erasing.lock().await;
     if let Some(body) = core.store.conclusion_of(&room.0, epoch).await? {
         let mut conclusion: Conclusion =
             wire::decode(&body).map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         if conclusion.entry.as_mut().is_some_and(|entry| strip(entry, which)) {
             core.store.rewrite_conclusion(&room.0, epoch, &wire::encode(&conclusion)).await?;
-            core.desk.erased.notify_one();
+            core.under_way.erased.notify_one();
         }
     }
     Ok(())
@@ -244,7 +244,7 @@ async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
 pub(crate) async fn run(core: Arc<Core>) {
     catch_up(&core).await;
     // Something may have been erased just before the process ended.
-    core.desk.erased.notify_one();
+    core.under_way.erased.notify_one();
     let mut done = BTreeMap::new();
     loop {
         sweep(&core, &mut done).await;
@@ -254,7 +254,7 @@ pub(crate) async fn run(core: Arc<Core>) {
             tokio::select! {
                 biased;
                 () = &mut next => break,
-                () = core.desk.erased.notified() => {}
+                () = core.under_way.erased.notified() => {}
             }
             core.platform.sleep(SCRUB).await;
             scrub(&core).await;
@@ -266,11 +266,11 @@ async fn scrub(core: &Core) {
     match core.store.scrub().await {
         Ok(true) => {}
         // A reader is in the way.
-        Ok(false) => core.desk.erased.notify_one(),
+        Ok(false) => core.under_way.erased.notify_one(),
         Err(error) => {
             let what = "the database cannot be rid of what was erased; trying again";
             core.store.complain(&error, what);
-            core.desk.erased.notify_one();
+            core.under_way.erased.notify_one();
         }
     }
 }

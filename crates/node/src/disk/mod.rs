@@ -27,7 +27,7 @@ pub(crate) struct Disk {
     platform: Arc<dyn Platform>,
     writing: Arc<Mutex<Writing>>,
     /// The database is another process, which may be gone although nothing is to be written.
-    apart: bool,
+    remote: bool,
 }
 
 /// Whether the store can be written, and what was logged of it.
@@ -196,14 +196,14 @@ impl Disk {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, Error> {
         let store = through(&*platform, Store::open(directory, database)).await?;
-        let apart = *database != Database::Sqlite;
-        Ok(Self { store, platform, writing: Arc::default(), apart })
+        let remote = *database != Database::Sqlite;
+        Ok(Self { store, platform, writing: Arc::default(), remote })
     }
 
     /// See [`Store::join`].
     pub async fn join(database: &Database, platform: Arc<dyn Platform>) -> Result<Self, Error> {
         let store = through(&*platform, Store::join(database)).await?;
-        Ok(Self { store, platform, writing: Arc::default(), apart: true })
+        Ok(Self { store, platform, writing: Arc::default(), remote: true })
     }
 
     /// Why nothing can be written: what a write came to, if none has succeeded since.
@@ -250,7 +250,7 @@ impl Disk {
         loop {
             self.platform.sleep(TRY_EVERY).await;
             let Some(why) = self.trouble() else {
-                if self.apart {
+                if self.remote {
                     self.note_failure(&self.generation().await);
                 }
                 continue;

@@ -29,7 +29,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::answers::internal;
 use crate::core::Core;
 use crate::ledger::evidence::Evidence;
-use crate::ledger::freshness;
+use crate::ledger::rollback;
 use crate::ledger::steps::{ControlStep, LONGEST_ECHO, instance};
 use crate::memory::introduction::About;
 use crate::memory::logs::WINDOW;
@@ -86,7 +86,7 @@ impl Core {
         self: &Arc<Self>,
         body: Body,
     ) -> Result<oneshot::Receiver<()>, AnnounceError> {
-        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        rollback::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         self.is_understood(body.language())?;
         let permit = Arc::clone(&self.logs.window)
             .acquire_owned()

@@ -2,5 +2,5 @@
 
 pub(crate) mod agree;
 pub mod evidence;
-pub(crate) mod freshness;
+pub(crate) mod rollback;
 pub(crate) mod steps;

@@ -17,7 +17,7 @@ use crate::core::Core;
 use crate::disk::audit;
 use crate::jobs::filing;
 use crate::ledger::agree::AnnounceError;
-use crate::ledger::freshness;
+use crate::ledger::rollback;
 use crate::state::announcement::Body;
 
 pub(super) struct OfJob {
@@ -134,7 +134,7 @@ impl Port for OfJob {
 
     fn may_speak(&self) -> BoxFuture<'_, Result<(), ServiceError>> {
         async move {
-            let standing = freshness::allowed(&self.core.standing).await;
+            let standing = rollback::allowed(&self.core.standing).await;
             Ok(standing.map_err(AnnounceError::Silent)?)
         }
         .boxed()
@@ -154,7 +154,7 @@ impl Port for OfJob {
 
     fn count_creation(&self, creator: Creator) -> Result<(), ServiceError> {
         let Creator::Guest(origin) = creator else { return Ok(()) };
-        let mut creations = self.core.desk.creations.lock().expect("no panic while held");
+        let mut creations = self.core.under_way.creations.lock().expect("no panic while held");
         creations.note(&self.core.config.rooms, origin, self.now_ms())
     }
 

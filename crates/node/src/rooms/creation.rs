@@ -22,7 +22,7 @@ impl Core {
                 policy.most
             )));
         }
-        let mut creations = self.desk.creations.lock().expect("no panic while held");
+        let mut creations = self.under_way.creations.lock().expect("no panic while held");
         creations.note(policy, origin, self.platform.now_ms())
     }
 

@@ -45,7 +45,7 @@ impl Core {
         let busy = |_| {
             ServiceError::Busy("too many hosts act at the same time; try again in a moment".into())
         };
-        let _turn = self.desk.acting.try_acquire().map_err(busy)?;
+        let _turn = self.under_way.acting.try_acquire().map_err(busy)?;
         let number = action.action.number;
         let taken = Ok(ActionTaken { number });
         match self.may_follow(&id, &action)? {
@@ -98,11 +98,14 @@ impl Core {
                 "too many invitations are claimed at the same time; try again soon".into(),
             )
         };
-        let turn =
-            self.platform.timeout(NOTICE, self.desk.claiming.acquire()).await.ok_or_else(busy)?;
+        let turn = self
+            .platform
+            .timeout(NOTICE, self.under_way.claiming.acquire())
+            .await
+            .ok_or_else(busy)?;
         let _turn = turn.map_err(|_| ServiceError::Unavailable("the server is stopping".into()))?;
         for _ in 0..PLACINGS {
-            let placing = self.desk.placing.lock().await;
+            let placing = self.under_way.placing.lock().await;
             let Some(action) = self.placed(&id, &claim)? else {
                 return Ok(Accepted { accepted: true });
             };

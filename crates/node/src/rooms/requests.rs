@@ -24,9 +24,9 @@ use crate::core::Core;
 use crate::intake;
 use crate::ledger::agree::NOTICE;
 use crate::ledger::evidence::FaultFile;
-use crate::memory::creations::Creator;
 use crate::memory::material::Material;
 use crate::memory::presence::{Bound, Visitor};
+use crate::memory::quotas::Creator;
 use crate::state::announcement::Body;
 use crate::state::{Collecting, Room, World, room_nonce, scheduling};
 use ostrakon_protocol::{

@@ -63,7 +63,7 @@ impl Service {
     ) -> Result<Accepted, ServiceError> {
         let core = self.0.core()?;
         let busy = |_| ServiceError::Busy("too much is being said; try again in a moment".into());
-        let _turn = core.desk.saying.try_acquire().map_err(busy)?;
+        let _turn = core.under_way.saying.try_acquire().map_err(busy)?;
         let job = core.world().jobs.number(job).ok_or_else(no_job)?;
         let state = core.world().jobs.state(job).ok_or_else(no_job)?;
         // Signatures are checked while nobody waits for the world.

@@ -20,7 +20,7 @@ use crate::boards::archive::BoardArchive;
 use crate::config::Config;
 use crate::disk::audit::AuditInfo;
 use crate::ledger::evidence::FaultFile;
-use crate::memory::creations::Creator;
+use crate::memory::quotas::Creator;
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, StartError, System};
 use crate::provider::EngineProvider;
@@ -102,7 +102,7 @@ impl Service {
 
     /// What to answer to administrators, if this process does not serve them.
     pub fn elsewhere(&self) -> Option<ServiceError> {
-        self.0.front().map(|front| front.elsewhere())
+        self.0.intake().map(|intake| intake.elsewhere())
     }
 
     /// Whether `token` is the administrator's. Takes the same time for every wrong token.
@@ -141,8 +141,8 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Unavailable`] until the servers have set up their session.
     pub async fn servers(&self) -> Result<ServersInfo, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.servers_info();
+        if let Some(intake) = self.0.intake() {
+            return intake.servers_info();
         }
         Ok(self.0.core()?.servers_info())
     }
@@ -215,8 +215,8 @@ impl Service {
         from: u64,
         wait: Duration,
     ) -> Result<(), ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.actions_reach(room, from, wait.min(LONGEST_WAIT)).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.actions_reach(room, from, wait.min(LONGEST_WAIT)).await;
         }
         self.0.core()?.actions_reach(room, from, wait.min(LONGEST_WAIT)).await
     }
@@ -226,8 +226,8 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn actions(&self, room: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.actions(room, from).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.actions(room, from).await;
         }
         self.0.core()?.actions(room, from).await
     }
@@ -255,8 +255,8 @@ impl Service {
     /// # Errors
     /// `Unavailable`.
     pub async fn rooms(&self) -> Result<Vec<RoomInfo>, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return Ok(front.rooms());
+        if let Some(intake) = self.0.intake() {
+            return Ok(intake.rooms());
         }
         Ok(self.0.core()?.rooms())
     }
@@ -266,8 +266,8 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn room(&self, room: RoomId) -> Result<RoomInfo, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.room(&room);
+        if let Some(intake) = self.0.intake() {
+            return intake.room(&room);
         }
         self.0.core()?.room(room)
     }
@@ -297,8 +297,8 @@ impl Service {
         presence: Presence,
         origin: Option<u64>,
     ) -> Result<PresenceAnswer, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.presence(room, &presence, origin).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.presence(room, &presence, origin).await;
         }
         self.0.core()?.presence(room, &presence, origin)
     }
@@ -306,8 +306,8 @@ impl Service {
     /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room
     /// here.
     pub fn room_size(&self, room: &RoomId) -> Option<(u32, u32)> {
-        if let Some(front) = self.0.front() {
-            return front
+        if let Some(intake) = self.0.intake() {
+            return intake
                 .room(room)
                 .ok()
                 .map(|info| (info.descriptor.capacity, info.descriptor.seconds));
@@ -326,8 +326,8 @@ impl Service {
         after: u64,
         wait: Duration,
     ) -> Result<Status, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.status(room, after, wait.min(LONGEST_WAIT)).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.status(room, after, wait.min(LONGEST_WAIT)).await;
         }
         self.0.core()?.status(room, after, wait.min(LONGEST_WAIT)).await
     }
@@ -343,8 +343,8 @@ impl Service {
         epoch: u64,
         request: IssueRequest,
     ) -> Result<Issue, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.issue(room, epoch, request).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.issue(room, epoch, request).await;
         }
         self.0.core()?.issue(room, epoch, request).await
     }
@@ -360,8 +360,8 @@ impl Service {
         epoch: u64,
         request: SubmissionRequest,
     ) -> Result<Accepted, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.submit(room, epoch, request).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.submit(room, epoch, request).await;
         }
         self.0.core()?.submit(room, epoch, request).await
     }
@@ -377,8 +377,8 @@ impl Service {
         from: u64,
         wait: Duration,
     ) -> Result<(), ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.board_reaches(room, from, wait.min(LONGEST_WAIT)).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.board_reaches(room, from, wait.min(LONGEST_WAIT)).await;
         }
         self.0.core()?.board_reaches(room, from, wait.min(LONGEST_WAIT)).await
     }
@@ -394,8 +394,8 @@ impl Service {
         from: u64,
         wait: Duration,
     ) -> Result<BoardPage, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.board(room, from, wait.min(LONGEST_WAIT)).await;
+        if let Some(intake) = self.0.intake() {
+            return intake.board(room, from, wait.min(LONGEST_WAIT)).await;
         }
         self.0.core()?.board(room, from, wait.min(LONGEST_WAIT)).await
     }
@@ -405,8 +405,8 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub fn archive(&self, room: RoomId) -> Result<BoardArchive, ServiceError> {
-        if let Some(front) = self.0.front() {
-            return front.archive(room);
+        if let Some(intake) = self.0.intake() {
+            return intake.archive(room);
         }
         self.0.core()?.archive(room)
     }

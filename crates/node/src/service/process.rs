@@ -6,7 +6,7 @@ use ostrakon_party::PartyId;
 
 use crate::config::{Config, ConfigError, Role};
 use crate::core::Core;
-use crate::front::{self, Front};
+use crate::intakes::{self, IntakeProcess};
 use crate::operator::metrics;
 use crate::platform::{Platform, StartError};
 use crate::ports::Drivers;
@@ -17,7 +17,7 @@ use ostrakon_protocol::{Readiness, ServiceError};
 /// A process, from its start on.
 pub(crate) enum Process {
     Server(Arc<Server>),
-    Front(Arc<Front>),
+    Intake(Arc<IntakeProcess>),
 }
 
 impl Process {
@@ -30,15 +30,15 @@ impl Process {
             Role::All | Role::Engine => {
                 Self::Server(server::start(config, provider, platform).await?)
             }
-            Role::Intake => Self::Front(front::start(config, provider, platform).await?),
+            Role::Intake => Self::Intake(intakes::start(config, provider, platform).await?),
         })
     }
 
     /// The process as one that serves participants only, if it is one.
-    pub fn front(&self) -> Option<&Front> {
+    pub fn intake(&self) -> Option<&IntakeProcess> {
         match self {
             Self::Server(_) => None,
-            Self::Front(front) => Some(front),
+            Self::Intake(intake) => Some(intake),
         }
     }
 
@@ -46,7 +46,7 @@ impl Process {
     pub fn server(&self) -> Result<&Server, ServiceError> {
         match self {
             Self::Server(server) => Ok(server),
-            Self::Front(front) => Err(front.elsewhere()),
+            Self::Intake(intake) => Err(intake.elsewhere()),
         }
     }
 
@@ -54,7 +54,7 @@ impl Process {
     pub fn drivers(&self) -> Result<&Drivers, ServiceError> {
         match self {
             Self::Server(server) => server.drivers(),
-            Self::Front(front) => Err(front.elsewhere()),
+            Self::Intake(intake) => Err(intake.elsewhere()),
         }
     }
 
@@ -62,14 +62,14 @@ impl Process {
     pub fn core(&self) -> Result<&Arc<Core>, ServiceError> {
         match self {
             Self::Server(server) => server.core(),
-            Self::Front(front) => Err(front.elsewhere()),
+            Self::Intake(intake) => Err(intake.elsewhere()),
         }
     }
 
     pub fn config(&self) -> &Config {
         match self {
             Self::Server(server) => server.config(),
-            Self::Front(front) => front.config(),
+            Self::Intake(intake) => intake.config(),
         }
     }
 
@@ -77,43 +77,43 @@ impl Process {
         match self {
             Self::Server(server) => server.is_administrator(token),
             // It knows no token.
-            Self::Front(_) => false,
+            Self::Intake(_) => false,
         }
     }
 
     pub fn reload(&self) -> Result<(), ConfigError> {
         match self {
             Self::Server(server) => server.reload(),
-            Self::Front(_) => Ok(()),
+            Self::Intake(_) => Ok(()),
         }
     }
 
     pub fn set_certificate_expires(&self, time: u64) {
         match self {
             Self::Server(server) => server.set_certificate_expires(time),
-            Self::Front(front) => front.set_certificate_expires(time),
+            Self::Intake(intake) => intake.set_certificate_expires(time),
         }
     }
 
     pub fn certificate_expires(&self) -> Option<u64> {
         match self {
             Self::Server(server) => server.certificate_expires(),
-            Self::Front(front) => front.certificate_expires(),
+            Self::Intake(intake) => intake.certificate_expires(),
         }
     }
 
     pub fn readiness(&self) -> Readiness {
         match self {
             Self::Server(server) => server.readiness(),
-            Self::Front(front) => front.readiness(),
+            Self::Intake(intake) => intake.readiness(),
         }
     }
 
     pub fn metrics(&self) -> String {
         match self {
             Self::Server(server) => server.metrics(),
-            Self::Front(front) => {
-                metrics::render_intake(front.readiness().ready, front.certificate_expires())
+            Self::Intake(intake) => {
+                metrics::render_intake(intake.readiness().ready, intake.certificate_expires())
             }
         }
     }
@@ -128,14 +128,14 @@ impl Process {
         match self {
             Self::Server(server) => server.ended().await,
             // Nothing in its memory matters, so it can always go on.
-            Self::Front(_) => std::future::pending().await,
+            Self::Intake(_) => std::future::pending().await,
         }
     }
 
     pub async fn stop(&self) {
         match self {
             Self::Server(server) => server.stop().await,
-            Self::Front(front) => front.stop().await,
+            Self::Intake(intake) => intake.stop().await,
         }
     }
 }

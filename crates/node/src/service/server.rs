@@ -20,14 +20,14 @@ use crate::config::{Config, ConfigError, Role};
 use crate::core::{Core, Counters};
 use crate::disk::Disk;
 use crate::disk::audit::{self, AuditInfo};
-use crate::front::sharing;
+use crate::intakes::engine_side;
 use crate::ledger::agree::follow;
-use crate::ledger::freshness;
-use crate::memory::creations::Creator;
+use crate::ledger::rollback;
 use crate::memory::introduction::{Introduction, Standing};
 use crate::memory::logs::Logs;
+use crate::memory::quotas::Creator;
 use crate::memory::watchers::Watchers;
-use crate::mixing::{conductor, stock};
+use crate::mixing::{scheduling_loop, stock};
 use crate::operator::{self, metrics};
 use crate::platform::mailer::Mailer;
 use crate::platform::{Links, Platform, StartError};
@@ -185,7 +185,7 @@ impl Server {
             standing: watch::Sender::new(Standing::Unknown),
             presence: Mutex::default(),
             materials: Default::default(),
-            desk: Default::default(),
+            under_way: Default::default(),
             mailer: self.mailer.clone(),
             identity: signing,
             intake,
@@ -214,7 +214,7 @@ impl Server {
         core.spawn(erasure::run(Arc::clone(&core)));
         core.spawn(self.store.clone().keep_trying());
         if self.config.process.role == Role::Engine {
-            core.spawn(sharing::run(Arc::clone(&core)));
+            core.spawn(engine_side::run(Arc::clone(&core)));
         }
         core.spawn(mending::run(Arc::clone(&core)));
         self.show(&core, &drivers);
@@ -224,7 +224,7 @@ impl Server {
         for author in core.party.peers() {
             core.spawn(follow(Arc::clone(&core), author));
         }
-        core.spawn(conductor::run(Arc::clone(&core)));
+        core.spawn(scheduling_loop::run(Arc::clone(&core)));
         core.spawn(mending::serve(Arc::clone(&core)));
         drivers.run(&core);
         tracing::info!(party = %id, "the server is at work");
@@ -243,14 +243,14 @@ impl Server {
         // Who was not there before has said nothing yet.
         let closed = self.store.generation().await?.closed;
         let standing = if closed {
-            freshness::closed()
+            rollback::closed()
         } else if repeat {
-            freshness::decide(core).await
+            rollback::decide(core).await
         } else {
             Standing::Fresh
         };
         core.standing.send_replace(standing);
-        Ok(freshness::allowed(&core.standing).await?)
+        Ok(rollback::allowed(&core.standing).await?)
     }
 
     fn channel(&self) -> Arc<dyn Channel> {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_broadcast::room::{EngineKind, RoomId};
-use ostrakon_node::creation::Creator;
+use ostrakon_node::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{NewRoom, Outcome, RoomState};
 use sqlx::{AnyConnection, Connection};

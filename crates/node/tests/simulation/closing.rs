@@ -166,7 +166,7 @@ fn a_scheduler_whose_clock_is_ahead_closes_nothing_early() {
 #[test]
 fn a_group_of_any_size_publishes_when_as_many_are_there_as_is_said() {
     inside(|| {
-        let seeds = if std::env::var("OSTRAKON_NIGHTLY").is_ok() { 6 } else { 1 };
+        let seeds = if ostrakon_testkit::nightly() { 6 } else { 1 };
         for seed in 0..seeds {
             for minimum in [0, 2, 3] {
                 let enough = u8::try_from(people_for(minimum, &Trust::one_of_three())).unwrap();

@@ -112,7 +112,7 @@ fn whatever_happens_every_message_is_published_once_and_nothing_is_used_twice() 
         println!("{:?}\n{:?}", Setting::of(seed), run(seed, false));
         return;
     }
-    let nightly = std::env::var("OSTRAKON_NIGHTLY").is_ok_and(|value| value == "1");
+    let nightly = ostrakon_testkit::nightly();
     match number("OSTRAKON_SEEDS") {
         Some(count) => run_many(count, None),
         None if nightly => run_many(NIGHTLY, None),

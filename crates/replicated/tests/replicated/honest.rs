@@ -170,7 +170,7 @@ fn chi_square(counts: &[u32]) -> f64 {
 /// are fixed, so the test is not a gamble.
 #[test]
 fn the_permutation_is_uniform_and_no_view_tells_it() {
-    let runs = if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 6000 } else { 600 };
+    let runs = if ostrakon_testkit::nightly() { 6000 } else { 600 };
     let deployment = Deployment::new(4);
     let rows = rows_of([0, 1, 2], 24);
     let index = permutations();

@@ -21,7 +21,7 @@ const WIDTH: u32 = 24;
 const TAKEN: [u32; 4] = [0, 1, 2, 4];
 
 fn seeds() -> std::ops::Range<u64> {
-    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 100..120 } else { 100..101 }
+    if ostrakon_testkit::nightly() { 100..120 } else { 100..101 }
 }
 
 fn honest(corrupt: PartyId) -> [usize; 2] {

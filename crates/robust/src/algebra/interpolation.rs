@@ -256,7 +256,7 @@ mod tests {
     /// three are more than can be corrected, and must never be taken for another polynomial's.
     #[test]
     fn every_error_of_seven_with_two_liars_decodes_as_by_trying_all_polynomials() {
-        let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
+        let nightly = ostrakon_testkit::nightly();
         for count in [5, 6, 7] {
             let points = points::<11>(count);
             let codewords = codewords(&points, 2);

@@ -1,5 +1,6 @@
 //! A network of servers, its scheduler, and its corrupt members.
 
+pub use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,10 +16,6 @@ use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::Program;
 use ostrakon_robust::{Committee, Tape};
 use rand_core::Rng;
-
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
 
 /// What a corrupt member sends instead of an honest one's message.
 pub type Act = Box<dyn FnMut(&Corruption, Signed) -> Vec<Sent>>;

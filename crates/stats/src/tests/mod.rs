@@ -8,6 +8,7 @@ mod sabotage;
 mod seals;
 mod sketches;
 
+use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -42,11 +43,6 @@ impl Journal for Disk {
         };
         Ok(entries.iter().map(&mut keep).collect())
     }
-}
-
-/// Whether everything is tried, as `OSTRAKON_NIGHTLY` asks.
-fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }
 
 fn secret(names: &[u64]) -> Secret {

@@ -4,7 +4,7 @@
 //! "any" database. Here is the rest: how each is reached, what makes a commit durable, and how it
 //! is locked for one engine.
 
-pub(crate) mod apart;
+pub(crate) mod erasable;
 pub(crate) mod rows;
 pub(crate) mod scratch;
 pub(crate) mod transaction;

@@ -4,7 +4,7 @@ use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
-use crate::database::apart::{apart, body_of};
+use crate::database::erasable::{body_of, erasable};
 use crate::database::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Store};
 
@@ -160,7 +160,7 @@ impl Store {
         let mut transaction = self.begin("rewrite an entry").await?;
         let update = "UPDATE entries SET body = $1 WHERE room = $2 AND epoch = $3";
         let query =
-            sqlx::query(update).bind(apart(body)).bind(room.as_slice()).bind(to_sql(epoch)?);
+            sqlx::query(update).bind(erasable(body)).bind(room.as_slice()).bind(to_sql(epoch)?);
         let done = query.execute(&mut *transaction).await?;
         if done.rows_affected() != 1 {
             return Err(Error::State("only an entry that is on the board can be rewritten"));
@@ -188,7 +188,7 @@ impl Store {
             .bind(to_sql(position)?)
             .bind(to_sql(epoch)?)
             .bind(entry.digest.0.as_slice())
-            .bind(apart(&entry.body))
+            .bind(erasable(&entry.body))
             .bind(i64::from(entry.published_on))
             .execute(&mut *transaction)
             .await?;
@@ -275,7 +275,7 @@ pub(crate) async fn put(
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
         .bind(entry.digest.0.as_slice())
-        .bind(apart(&entry.body))
+        .bind(erasable(&entry.body))
         .bind(i64::from(entry.published_on))
         .execute(&mut *connection)
         .await?;

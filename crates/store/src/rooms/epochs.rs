@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
-use crate::database::apart::{apart, body_of};
+use crate::database::erasable::{body_of, erasable};
 use crate::database::transaction::{array, from_sql, to_sql};
 use crate::rooms::state::EpochState;
 use crate::{Error, RoomKey, Store};
@@ -183,7 +183,7 @@ impl Store {
         let insert = "INSERT INTO conclusions (room, epoch, body) SELECT room, number, $1 FROM epochs \
                       WHERE room = $2 AND number = $3 AND state = $4 ON CONFLICT DO NOTHING";
         let done = sqlx::query(insert)
-            .bind(apart(conclusion))
+            .bind(erasable(conclusion))
             .bind(room.as_slice())
             .bind(to_sql(epoch)?)
             .bind(EpochState::Sealed as i64)

@@ -1,7 +1,7 @@
 //! Erasing what was published, and what this server found before it was.
 //!
 //! The digests and signatures of an entry are in columns of their own and stay. What is replaced is
-//! overwritten in the database (SQLite: `secure_delete`, and [`crate::database::apart`]), and
+//! overwritten in the database (SQLite: `secure_delete`, and [`crate::database::erasable`]), and
 //! [`Store::scrub`] empties what the database keeps of earlier versions.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::database::Kind;
-use crate::database::apart::{apart, body_of};
+use crate::database::erasable::{body_of, erasable};
 use crate::database::transaction::{from_sql, no_answer, to_sql};
 use crate::{Error, RoomKey, Store};
 
@@ -78,8 +78,10 @@ impl Store {
     ) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite a conclusion").await?;
         let update = "UPDATE conclusions SET body = $1 WHERE room = $2 AND epoch = $3";
-        let query =
-            sqlx::query(update).bind(apart(conclusion)).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let query = sqlx::query(update)
+            .bind(erasable(conclusion))
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?);
         query.execute(&mut *transaction).await?;
         transaction.commit().await
     }

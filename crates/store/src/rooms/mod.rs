@@ -4,8 +4,8 @@ pub(crate) mod board;
 pub(crate) mod epochs;
 mod erasure;
 pub(crate) mod hosting;
+pub(crate) mod intakes;
 mod journal;
-pub(crate) mod sharing;
 pub(crate) mod state;
 pub(crate) mod submissions;
 

@@ -173,7 +173,7 @@ async fn take_in_all(connection: &mut AnyConnection, many: &[Intake]) -> Result<
         }
     }
     let seen: Vec<_> = many.iter().filter_map(Intake::presence).collect();
-    crate::rooms::sharing::note_presence(connection, &seen).await?;
+    crate::rooms::intakes::note_presence(connection, &seen).await?;
     mark_issued(connection, &issues).await?;
     // The first of a slot or key stands, in the order given.
     submissions.sort_unstable_by_key(|(place, ..)| *place);
@@ -287,7 +287,7 @@ async fn note_arrivals(
         }
     }
     let arrivals: Vec<_> = slots.into_iter().collect();
-    crate::rooms::sharing::leave_arrivals(connection, &arrivals).await
+    crate::rooms::intakes::leave_arrivals(connection, &arrivals).await
 }
 
 fn recorded_query(rows: usize) -> String {

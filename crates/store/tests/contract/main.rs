@@ -6,11 +6,11 @@ mod epochs;
 mod erasure;
 mod generation;
 mod intake;
+mod intakes;
 mod jobs;
 mod logs;
 mod opening;
 mod place;
-mod sharing;
 mod stock;
 
 use ostrakon_crypto::VerifyingKey;

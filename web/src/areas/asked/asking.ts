@@ -1,9 +1,9 @@
 // A committee that is asked for numbers, as the page sees it.
 
-import { t } from '../../messages/ask';
+import { t } from '../../i18n/ask';
 import type { Clock } from '../../lib/page/clock';
 import { AskedCommittee, type DeviceKey } from '../../lib/page/cryptography';
-import { patiently } from '../../lib/servers/patience';
+import { retrying } from '../../lib/servers/retrying';
 import {
   Malformed,
   count,
@@ -16,7 +16,7 @@ import {
   type Of,
   type Shape,
 } from '../../lib/servers/shape';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 import { Committee, find, signed, type Found } from './committee';
 
 export {
@@ -151,7 +151,7 @@ export class Asked extends Committee {
     try {
       checked = new AskedCommittee(found.raw, digest);
     } catch {
-      throw new Told(t.otherCommittee);
+      throw new LocalizedError(t.otherCommittee);
     }
     return new Asked(found.name, found, checked);
   }
@@ -175,7 +175,7 @@ export class Asked extends Committee {
       JSON.parse(this.numbers.ask(JSON.stringify(terms), creator)),
     );
     drafted(id);
-    await this.all((member) => patiently(() => member.create(draft), clock, signal));
+    await this.all((member) => retrying(() => member.create(draft), clock, signal));
     return id;
   }
 

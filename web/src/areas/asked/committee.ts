@@ -1,12 +1,12 @@
 // A committee as the page sees it: all members are asked, and nothing is believed that is not
 // signed by all of them, or named by the link.
 
-import { t } from '../../messages/ask';
+import { t } from '../../i18n/ask';
 import type { Filled } from '../../lib/servers/address';
 import { HttpServer, Problem } from '../../lib/servers/api';
 import { secureRandom, type Clock } from '../../lib/page/clock';
 import { DeviceKey, announcementsOf } from '../../lib/page/cryptography';
-import { isPassing, patiently } from '../../lib/servers/patience';
+import { isTransient, retrying } from '../../lib/servers/retrying';
 import {
   Malformed,
   count,
@@ -20,7 +20,7 @@ import {
   type Of,
   type Shape,
 } from '../../lib/servers/shape';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 
 const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
 
@@ -163,18 +163,14 @@ async function inPieces(
   const body = input.subarray(HEAD);
   const announce = async () =>
     uploadedShape(
-      JSON.parse(await patiently(() => member.announce(id, announcement), clock, signal)),
+      JSON.parse(await retrying(() => member.announce(id, announcement), clock, signal)),
     );
   const { held, receipt } = await announce();
   if (held === null) return JSON.stringify(receipt);
   for (let at = held.bytes; at < body.length;) {
     const piece = body.subarray(at, at + PIECE_BYTES);
     const place = at;
-    const answer = await patiently(
-      () => member.piece(id, held.upload, place, piece),
-      clock,
-      signal,
-    );
+    const answer = await retrying(() => member.piece(id, held.upload, place, piece), clock, signal);
     at += piece.length;
     if (pieceShape(JSON.parse(answer)).bytes !== at) throw new Malformed('another length');
     sent((0.99 * at) / body.length);
@@ -300,14 +296,14 @@ export abstract class Committee {
     await this.all(async (member, number) => {
       const answer =
         input.length <= PIECE_BYTES
-          ? await patiently(() => member.handIn(id, input), clock, signal)
+          ? await retrying(() => member.handIn(id, input), clock, signal)
           : await inPieces(member, id, [input, announced[number] ?? ''], {
               clock,
               signal,
               sent: (part) => taken(number, part),
             });
       if (!this.checked.isReceipt(input, number, answer))
-        throw new Told(t.noReceipt(this.names[number] ?? ''));
+        throw new LocalizedError(t.noReceipt(this.names[number] ?? ''));
       taken(number, 1);
     });
   }
@@ -318,7 +314,7 @@ export abstract class Committee {
    */
   async close(id: string, creator: DeviceKey, minimum: number): Promise<void> {
     const most = Math.max(0, ...(await this.views(id)).map(({ inputs }) => inputs));
-    if (most < minimum) throw new Told(t.early(minimum - most));
+    if (most < minimum) throw new LocalizedError(t.early(minimum - most));
     const order = this.checked.order(creator);
     await this.any((member) => member.order(id, order));
   }
@@ -334,12 +330,12 @@ export abstract class Committee {
     const answers = await Promise.allSettled(this.members.map(tell));
     if (answers.some((answer) => answer.status === 'fulfilled')) return;
     const reasons = answers.map((answer): unknown => (answer as PromiseRejectedResult).reason);
-    throw reasons.find((reason) => !isPassing(reason)) ?? reasons[0];
+    throw reasons.find((reason) => !isTransient(reason)) ?? reasons[0];
   }
 
   /** What `verify` makes of the archive of whichever member shows one that is proved. */
   protected async proved<T>(id: string, verify: (archive: string) => T): Promise<T> {
-    let reason: unknown = new Told(t.unproven);
+    let reason: unknown = new LocalizedError(t.unproven);
     for (const member of this.members) {
       try {
         if (await isBehind(member, id)) continue;
@@ -348,7 +344,7 @@ export abstract class Committee {
         reason = error;
       }
     }
-    throw isPassing(reason) ? new Told(t.unproven) : reason;
+    throw isTransient(reason) ? new LocalizedError(t.unproven) : reason;
   }
 
   protected all<T>(act: (member: Member, number: number) => Promise<T>): Promise<T[]> {
@@ -376,7 +372,7 @@ export async function firstShown<T>(
   id: string,
   read: (view: string) => T,
 ): Promise<T> {
-  let reason: unknown = new Told(t.unknown);
+  let reason: unknown = new LocalizedError(t.unknown);
   for (const member of members) {
     try {
       return read(await member.view(id));

@@ -1,8 +1,8 @@
 // What a link leads to: a question for numbers, or a graph.
 
-import { t } from '../../messages/ask';
+import { t } from '../../i18n/ask';
 import { jobOf } from '../../lib/page/cryptography';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 import { AskedAboutGraph, type GraphQuestion } from '../graph/asking';
 import { Asked, type Question } from './asking';
 import { find, firstShown } from './committee';
@@ -20,7 +20,7 @@ export async function open(origin: string, id: string, digest?: string): Promise
     const asked = AskedAboutGraph.of(found, id, view, digest);
     return { kind: 'graph', asked, question: asked.question };
   }
-  if (job !== 'stats') throw new Told(t.unknown);
+  if (job !== 'stats') throw new LocalizedError(t.unknown);
   const asked = Asked.of(found, digest);
   return { kind: 'numbers', asked, question: await asked.read(id) };
 }

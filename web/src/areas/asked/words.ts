@@ -1,7 +1,7 @@
 // What comes out, in words.
 
 import { optional, record, list, count, text } from '../../lib/servers/shape';
-import { t } from '../../messages/ask';
+import { t } from '../../i18n/ask';
 
 const shape = record({
   quantile: optional(count),

@@ -1,7 +1,7 @@
 import { render } from 'svelte/server';
 import { beforeAll, expect, test } from 'vitest';
 
-import { t } from '../../messages/create';
+import { t } from '../../i18n/create';
 import { loadForTest } from '../../test/world';
 import SettingsFields from './SettingsFields.svelte';
 import { usual } from './settings';

@@ -9,8 +9,8 @@ import { connect, type Deployment, type Pin } from '../../lib/servers/deployment
 import { forget, remember, type Storage } from '../../lib/hosts/hosted';
 import { HostingServer, type NewRoom } from '../../lib/hosts/hosting';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
-import { Told } from '../../lib/servers/told';
-import { t } from '../../messages/create';
+import { LocalizedError } from '../../lib/servers/localized';
+import { t } from '../../i18n/create';
 import { isAsAsked, newRoom, type Settings } from './settings';
 
 export interface Opened {
@@ -114,7 +114,7 @@ export async function settle(
 }
 
 /** The room is not the one that was asked for. */
-export class Altered extends Told {}
+export class Altered extends LocalizedError {}
 
 /** The host's first action: from now on the projector shows what was approved. */
 async function moderate(
@@ -158,5 +158,5 @@ async function shown(pin: Pin, { origin, connect, clock }: Around): Promise<Depl
     }
     await clock.sleep(PAUSE, new AbortController().signal);
   }
-  throw new Told(t.unreachable);
+  throw new LocalizedError(t.unreachable);
 }

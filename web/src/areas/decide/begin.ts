@@ -20,8 +20,8 @@ import type { Guest } from '../../lib/decisions/asking/guests';
 import { atAny, fresh } from '../join/joining.svelte';
 import { refill } from '../../lib/decisions/onetime';
 import { normalised } from '../../lib/page/text';
-import { Told } from '../../lib/servers/told';
-import { t } from '../../messages/decide';
+import { LocalizedError } from '../../lib/servers/localized';
+import { t } from '../../i18n/decide';
 import type { Plan } from '../join/plan';
 
 /** Milliseconds between two looks for the decision, and how many. */
@@ -134,5 +134,5 @@ async function shown(servers: DecisionServer[], id: string): Promise<void> {
     if (answers.filter(({ status }) => status === 'fulfilled').length >= 2) return;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
-  throw new Told(t.unreachable);
+  throw new LocalizedError(t.unreachable);
 }

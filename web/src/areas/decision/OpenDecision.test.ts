@@ -4,9 +4,9 @@ import { render } from 'svelte/server';
 import { expect, test } from 'vitest';
 
 import type { Outcome, View } from '../../lib/decisions/decision';
-import type { Doubt } from '../../lib/servers/doubt';
-import { reader } from '../../messages/catalogue.svelte';
-import { t } from '../../messages/decision';
+import type { Rejection } from '../../lib/servers/rejection';
+import { reader } from '../../i18n/catalogue.svelte';
+import { t } from '../../i18n/decision';
 import OpenDecision from './OpenDecision.svelte';
 import { secondVisit } from './parts/reminder';
 
@@ -39,7 +39,7 @@ const view: View = {
 };
 
 function shown(
-  unresolved: Doubt | null,
+  unresolved: Rejection | null,
   outcome: Outcome | null = null,
   change: { view?: Partial<View>; session?: object } = {},
 ): string {

@@ -1,7 +1,7 @@
 // Sentences about a ballot.
 
 import { spanOf, ruleName, type Ballot, type Meaning } from '../../lib/decisions/decision';
-import { t } from '../../messages/decision';
+import { t } from '../../i18n/decision';
 
 /** What a ballot is about: a date in the reader's own words and zone. */
 export function labelOf({ label }: Ballot): string {

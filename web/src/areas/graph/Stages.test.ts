@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 
 import Stages from './Stages.svelte';
 
-interface Told {
+interface LocalizedError {
   stage: string;
   done?: number;
   of?: number;
   sent?: number;
 }
 
-function shown(is: string, told?: Told): string {
+function shown(is: string, told?: LocalizedError): string {
   const progress = told ? { done: 0, of: 0, sent: 0, ...told } : null;
   const props = { view: { inputs: 2, phase: { is }, progress } } as never;
   return render(Stages, { props }).body.replaceAll(/<!--.*?-->/g, '');

@@ -1,6 +1,6 @@
 // A graph that a committee was asked about, as the page sees it.
 
-import { t } from '../../messages/ask';
+import { t } from '../../i18n/ask';
 import { AskedGraph, type DeviceKey } from '../../lib/page/cryptography';
 import {
   Malformed,
@@ -14,7 +14,7 @@ import {
   type Of,
   type Shape,
 } from '../../lib/servers/shape';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 import { Committee, signed, type Found } from '../asked/committee';
 
 const questionShape = record({
@@ -116,7 +116,7 @@ export function computedBy(program: unknown): Computed {
     const parameters = of[kind];
     if (parameters) return { kind, hops: parameters.hops };
   }
-  throw new Told(t.unknown);
+  throw new LocalizedError(t.unknown);
 }
 
 /** The degrees below which nothing is shown, if that is what is asked. */
@@ -152,7 +152,7 @@ export class AskedAboutGraph extends Committee {
     try {
       graph = new AskedGraph(found.raw, digest, view, id);
     } catch {
-      throw new Told(t.otherCommittee);
+      throw new LocalizedError(t.otherCommittee);
     }
     return new AskedAboutGraph(found, graph, questionShape(JSON.parse(graph.read())));
   }

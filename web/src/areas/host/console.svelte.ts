@@ -11,9 +11,9 @@ import { messagesOf } from '../../lib/hosts/wall/moderation';
 import { epochOf } from '../../lib/hosts/wall/polls';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { epochView, isClosed } from '../../lib/rooms/seen/view';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 import { Viewing } from '../../lib/rooms/seen/viewing.svelte';
-import { t } from '../../messages/host';
+import { t } from '../../i18n/host';
 import { Draft } from './polls/draft.svelte';
 
 /** An invitation that was made on this page. */
@@ -106,7 +106,7 @@ export class Console extends Viewing {
     const { seconds } = stage.deployment;
     const asked = await this.act(() => {
       const collecting = this.epoch?.number;
-      if (collecting === undefined) throw new Told(t.polls.noEpoch);
+      if (collecting === undefined) throw new LocalizedError(t.polls.noEpoch);
       return {
         poll: { poll: { question, form, epoch: this.free(epochOf(collecting, wanted, seconds)) } },
       };

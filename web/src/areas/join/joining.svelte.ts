@@ -10,10 +10,10 @@ import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/pag
 import { DecisionServer } from '../../lib/decisions/decisions';
 import { WrongServers, operatorsOf } from '../../lib/servers/deployment';
 import { refill } from '../../lib/decisions/onetime';
-import { patiently } from '../../lib/servers/patience';
+import { retrying } from '../../lib/servers/retrying';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { count, list, optional, record, text, type Of } from '../../lib/servers/shape';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 
 const aboutShape = record({ question: text, creator: text, link: text, until: count });
 const askingShape = list(record({ name: text, account: text, time: count, digits: text }));
@@ -153,7 +153,7 @@ export class Joining {
     this.link = link;
     this.about = aboutShape(JSON.parse(link.about()));
     if (DeviceKey.fromInvitation(secret).publicKey() !== this.about.link)
-      throw new Told(t.incomplete);
+      throw new LocalizedError(t.incomplete);
     this.kept = this.account.links().find(({ id }) => id === gathering) ?? fresh(this.place);
     this.own = link.account(this.account.key);
     this.digits = link.digits(this.own);
@@ -198,7 +198,7 @@ export class Joining {
     const request = link.ask(own, this.place.secret, name, this.now());
     const { signal } = this.stopped;
     await atAny(servers, (server) =>
-      patiently(() => server.askToJoin(this.place.gathering, request), this.clock, signal),
+      retrying(() => server.askToJoin(this.place.gathering, request), this.clock, signal),
     );
     // With a key at the servers the place is taken without another visit.
     void refill(deployment, servers, { key: own }, signal, 1, this.clock).catch(() => undefined);
@@ -230,7 +230,7 @@ export class Joining {
     // Written down first: a later word must have a higher number.
     await this.keep({ number, admitted, refused });
     await atAny(this.servers, (server) =>
-      patiently(
+      retrying(
         () => server.answerRequests(this.place.gathering, word),
         this.clock,
         this.stopped.signal,

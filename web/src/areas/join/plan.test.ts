@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Wish } from '../../lib/decisions/asking/draft';
-import { areNamed } from '../decide/company';
+import { areNamed } from '../decide/invitees';
 import { company, inTime, withAdmitted, withRefused } from './plan';
 
 const asking = (name: string, account: string) => ({ name, account, time: 0, digits: '' });

@@ -6,7 +6,7 @@ import type { Guest } from '../../lib/decisions/asking/guests';
 import type { Policy } from '../../lib/hosts/hosting';
 import type { Asking } from './joining.svelte';
 import { normalised } from '../../lib/page/text';
-import { calledBy, listed } from '../decide/company';
+import { calledBy, listed } from '../decide/invitees';
 
 /** As the form was filled in. It is kept in this browser only, which wrote it. */
 export interface Plan {

@@ -5,7 +5,7 @@
 // with a key of the browser's that is not extractable: whoever copies what this site keeps through
 // the page has nothing that opens it. Who copies the whole browser has.
 
-import { t } from '../../messages/common';
+import { t } from '../../i18n/common';
 import { StorageFull } from '../../lib/rooms/part/outbox';
 
 /** What is kept for a room. */

@@ -1,8 +1,8 @@
 // The sentences of this part of the page.
 
-import { catalogue } from '../../messages/catalogue.svelte';
-import { de } from '../../messages/de/chat';
-import { en } from '../../messages/en/chat';
+import { catalogue } from '../../i18n/catalogue.svelte';
+import { de } from '../../i18n/de/chat';
+import { en } from '../../i18n/en/chat';
 
 export const t = catalogue({ en, de });
 

@@ -17,7 +17,7 @@ import {
   text,
   type Of,
 } from '../../lib/servers/shape';
-import { Told } from '../../lib/servers/told';
+import { LocalizedError } from '../../lib/servers/localized';
 
 const aboutShape = record({
   name: text,
@@ -132,12 +132,12 @@ export class Mixing {
       const bytes = await asked(`${origin}/api/v1/mix`, {}, new AbortController().signal);
       raw = new TextDecoder().decode(bytes);
     } catch {
-      throw new Told(t.away);
+      throw new LocalizedError(t.away);
     }
     try {
       return new Mixing(new MixRoom(raw, digest), digest, seed);
     } catch {
-      throw new Told(t.other);
+      throw new LocalizedError(t.other);
     }
   }
 

@@ -1,6 +1,6 @@
 // Numbers and times as the reader writes them.
 
-import { reader } from '../../messages/catalogue.svelte';
+import { reader } from '../../i18n/catalogue.svelte';
 
 const locale = () => (reader.language === 'en' ? 'en-GB' : reader.language);
 

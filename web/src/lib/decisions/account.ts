@@ -2,12 +2,12 @@
 // Whatever is computed with the memory leaves the device only after the memory has been written
 // down.
 
-import { t as common } from '../../messages/common';
-import { t } from '../../messages/decision';
+import { t as common } from '../../i18n/common';
+import { t } from '../../i18n/decision';
 import { fromBase64, toBase64 } from '../servers/api';
 import { DecisionMemory, DeviceKey } from '../page/cryptography';
 import { StorageFull } from '../rooms/part/outbox';
-import { Told } from '../servers/told';
+import { LocalizedError } from '../servers/localized';
 import { count, list, optional, record, text, type Of, type Shape } from '../servers/shape';
 
 /** The part of `localStorage` that is used. */
@@ -316,7 +316,7 @@ function keyOf(kept: string): DeviceKey {
   try {
     return DeviceKey.fromSeed(fromBase64(kept));
   } catch {
-    throw new Told(t.account.spoilt);
+    throw new LocalizedError(t.account.spoilt);
   }
 }
 
@@ -327,7 +327,7 @@ function readFile(content: string): Of<typeof fileShape> {
   } catch {
     // It is refused below.
   }
-  throw new Told(t.account.noFile);
+  throw new LocalizedError(t.account.noFile);
 }
 
 /** A list that cannot be read is empty: it is only a convenience. */

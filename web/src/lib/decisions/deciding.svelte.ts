@@ -1,7 +1,7 @@
 // A visit to a decision: what is verified of it, and what this browser's account does in it.
 
-import { t as common } from '../../messages/common';
-import { t } from '../../messages/decision';
+import { t as common } from '../../i18n/common';
+import { t } from '../../i18n/decision';
 import { Account } from './account';
 import { decisionLink } from '../page/addresses';
 import { Problem, readServers } from '../servers/api';
@@ -28,7 +28,7 @@ import {
 } from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from '../servers/deployment';
-import { different, type Doubt } from '../servers/doubt';
+import { different, type Rejection } from '../servers/rejection';
 import { handIn, handInAtFirst } from './deciding/handing';
 import { Turns } from './deciding/turns.svelte';
 import { post, senderOf, type Failure } from './asking/mailing';
@@ -37,7 +37,7 @@ import { StorageFull } from '../rooms/part/outbox';
 import { Reading, Refused } from './reading';
 import { reasonOf, type Reason } from '../servers/reason';
 import { remember } from './remembering';
-import { Told } from '../servers/told';
+import { LocalizedError } from '../servers/localized';
 
 export type Stage =
   | { at: 'connecting' }
@@ -49,7 +49,7 @@ export type Stage =
   | { at: 'wrong-servers' }
   | { at: 'unknown' }
   /** `sent`: answers of this account may have left this browser before. */
-  | { at: 'refused'; doubt: Doubt; sent: boolean }
+  | { at: 'refused'; doubt: Rejection; sent: boolean }
   | { at: 'failed'; reason: Reason };
 
 /** A server that is not believed any more. */
@@ -57,7 +57,7 @@ export interface Distrust {
   party: number;
   /** The operator's name, which another one may have, too. */
   server: string;
-  doubt: Doubt;
+  doubt: Rejection;
 }
 
 /** What this browser does right now. */
@@ -82,7 +82,7 @@ export class Deciding {
   view = $state.raw<View | null>(null);
   outcome = $state.raw<Outcome | null>(null);
   /** Why there will be no result of what the servers have opened. */
-  unresolved = $state.raw<Doubt | null>(null);
+  unresolved = $state.raw<Rejection | null>(null);
   receipt = $state.raw<Receipt | null>(null);
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
@@ -400,7 +400,7 @@ export class Deciding {
       // Who met somebody else comes back at another time than the other one.
       await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
     }
-    if (!signal.aborted) throw new Told(t.busy);
+    if (!signal.aborted) throw new LocalizedError(t.busy);
   }
 
   private watched(reading: Reading) {
@@ -548,7 +548,7 @@ export class Deciding {
       await anew.on((done, all) => (this.checked = { done, all }));
       const known = this.reading?.records.length ?? 0;
       // Of what two servers showed, one may be away and the third one late.
-      if (anew.records.length < known) throw new Told(common.refusal.away);
+      if (anew.records.length < known) throw new LocalizedError(common.refusal.away);
       const same = anew.visit.digest(known - 1) === this.reading?.visit.digest(known - 1);
       if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
         throw new Refused(different);

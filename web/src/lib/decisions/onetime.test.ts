@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { Problem } from '../servers/api';
 import { fill, type Stock } from './onetime';
-import { patiently } from '../servers/patience';
+import { retrying } from '../servers/retrying';
 
 const never = new AbortController().signal;
 
@@ -80,18 +80,18 @@ test('what passes by itself is tried again after longer and longer pauses, and n
     new Problem(503, 'restarting'),
     new Error('no network'),
   ]) {
-    expect(await patiently(failing(3, error).act, clock(), never)).toBe('done');
+    expect(await retrying(failing(3, error).act, clock(), never)).toBe('done');
     const always = failing(99, error);
-    await expect(patiently(always.act, clock(), never)).rejects.toThrow(error.message);
+    await expect(retrying(always.act, clock(), never)).rejects.toThrow(error.message);
     expect(always.tried()).toBeLessThan(10);
   }
   const time = clock();
-  await patiently(failing(5, new Problem(429, 'too much')).act, time, never);
+  await retrying(failing(5, new Problem(429, 'too much')).act, time, never);
   expect(time.paused).toBeGreaterThanOrEqual(0.5 * 400 * 31);
 });
 
 test('what does not pass by itself is not tried again', async () => {
   const refused = failing(99, new Problem(422, 'wrong'));
-  await expect(patiently(refused.act, clock(), never)).rejects.toThrow('wrong');
+  await expect(retrying(refused.act, clock(), never)).rejects.toThrow('wrong');
   expect(refused.tried()).toBe(1);
 });

@@ -13,7 +13,7 @@ import {
   type DeviceKey,
 } from '../page/cryptography';
 import type { DecisionServer, StockLevel } from './decisions';
-import { patiently } from '../servers/patience';
+import { retrying } from '../servers/retrying';
 
 /** The threshold of keys that are handed in beforehand. */
 const STOCK_THRESHOLD = 2;
@@ -46,14 +46,14 @@ export async function freshKey(
 ): Promise<Uint8Array> {
   const holders = threshold === 0 ? [] : servers;
   const helpers = await Promise.all(
-    holders.map((server) => patiently(() => server.helper(), clock, signal)),
+    holders.map((server) => retrying(() => server.helper(), clock, signal)),
   );
   const until = keyExpiry(deadline === undefined ? undefined : BigInt(deadline), seconds(clock));
   const key = new NewDecisionKey(deployment, account, threshold, until, `[${helpers.join(',')}]`);
   try {
     // The same deposit once more has the same receipt.
     const deposit = (server: DecisionServer, party: number) =>
-      patiently(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
+      retrying(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
     return key.certify(account, JSON.stringify(await Promise.all(holders.map(deposit))));
   } finally {
     key.free();
@@ -112,7 +112,7 @@ export async function refill(
     level: () => {
       const time = seconds(clock);
       const signature = signStockRequest(deployment, account.key, time);
-      return patiently(() => first.stock(name, time, signature), clock, signal);
+      return retrying(() => first.stock(name, time, signature), clock, signal);
     },
     make: () =>
       freshKey(
@@ -124,7 +124,7 @@ export async function refill(
         signal,
       ),
     add: (keys) =>
-      patiently(
+      retrying(
         () => first.addToStock(name, stockOfKeys(JSON.stringify(keys.map(toBase64)))),
         clock,
         signal,

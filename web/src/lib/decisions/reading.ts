@@ -3,21 +3,21 @@
 // neither
 // have a record believed nor keep this device from going on with the others.
 
-import { t } from '../../messages/common';
+import { t } from '../../i18n/common';
 import { systemClock } from '../page/clock';
 import type { DecisionVisit } from '../page/cryptography';
 import { Problem } from '../servers/api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
-import { Told } from '../servers/told';
+import { LocalizedError } from '../servers/localized';
 import { readOutcome, readView, type Outcome, type View } from './decision';
-import { different, doubtOf, type Doubt } from '../servers/doubt';
+import { different, rejectionOf, type Rejection } from '../servers/rejection';
 
 /** Called as the work goes on. */
 export type Progress = (done: number, all: number) => void;
 
 /** What was found is not what honest servers show: nothing may be answered. */
 export class Refused extends Error {
-  constructor(readonly doubt: Doubt) {
+  constructor(readonly doubt: Rejection) {
     super(doubt.detail);
   }
 }
@@ -46,21 +46,21 @@ export class Reading<V extends Verifier = DecisionVisit> {
    * Servers that have shown or opened something that does not verify, with the reason. They are not
    * asked again.
    */
-  readonly distrusted = new Map<number, Doubt>();
+  readonly distrusted = new Map<number, Rejection>();
   /** Why servers do not open what is closed, in English, by party. */
   readonly refusals = new Map<number, string>();
   /**
    * Why there will be no result, once two servers show openings that make none: then one of the two
    * is honest.
    */
-  unresolved: Doubt | null = null;
+  unresolved: Rejection | null = null;
   /** The openings of which the result came. */
   private proven: Opening[] = [];
   /**
    * What was found in openings that make no result, by their JSON: trying them again takes long and
    * changes nothing.
    */
-  private readonly tried = new Map<string, Doubt>();
+  private readonly tried = new Map<string, Rejection>();
   constructor(
     /** Nothing is read in it yet. */
     readonly visit: V,
@@ -200,14 +200,14 @@ export class Reading<V extends Verifier = DecisionVisit> {
     }
   }
 
-  private doubt(error: unknown): Doubt {
-    return doubtOf(error, this.visit);
+  private doubt(error: unknown): Rejection {
+    return rejectionOf(error, this.visit);
   }
 
   private compare(infos: [number, DecisionInfo][]): void {
     const [doubt] = this.distrusted.values();
     if (this.records.length === 0 && !this.hasMore())
-      throw doubt ? new Refused(doubt) : new Told(t.refusal.away);
+      throw doubt ? new Refused(doubt) : new LocalizedError(t.refusal.away);
     const here = (info: DecisionInfo) => info.records >= 1 && info.records <= this.records.length;
     for (const [party, info] of infos) {
       if (this.distrusted.has(party) || !here(info)) continue;
@@ -225,7 +225,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
     const whole = [...this.openings].filter(
       ([party, openings]) => openings.length === this.servers.length && !this.distrusted.has(party),
     );
-    const failures: [number, Doubt][] = [];
+    const failures: [number, Rejection][] = [];
     let outcome: Outcome | null = null;
     for (const [party, openings] of whole) {
       const found = this.open(openings);
@@ -243,7 +243,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
     return outcome;
   }
 
-  private open(openings: Opening[]): Outcome | Doubt {
+  private open(openings: Opening[]): Outcome | Rejection {
     const json = JSON.stringify(openings);
     const before = this.tried.get(json);
     if (before !== undefined) return before;
@@ -263,7 +263,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
    * Otherwise it is not certain yet. Servers take nothing from each other that is malformed, so
    * that is the shower's, if no other shows it.
    */
-  private blame(shower: number, doubt: Doubt): void {
+  private blame(shower: number, doubt: Rejection): void {
     const { finding } = doubt;
     if (finding.kind === 'no-result' || this.distrusted.has(shower)) return;
     const author = finding.kind === 'opening' ? finding.party : null;

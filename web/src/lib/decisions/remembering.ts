@@ -3,7 +3,7 @@
 import type { Account } from './account';
 import type { DecisionVisit, DeviceKey } from '../page/cryptography';
 import { readReceipt, type Receipt } from './decision';
-import { doubtOf } from '../servers/doubt';
+import { rejectionOf } from '../servers/rejection';
 import { Refused } from './reading';
 
 /** What compares a history with a memory. */
@@ -30,7 +30,7 @@ export function remember(
     try {
       visit.remember(acting, memory);
     } catch (error) {
-      throw new Refused(doubtOf(error, visit));
+      throw new Refused(rejectionOf(error, visit));
     }
     const receipt = visit.confirmed(acting, memory);
     const pending = memory.pending(decision);

@@ -1,12 +1,12 @@
 // Questions that a host has prepared for a room, in the order in which they are to be asked. They
 // stay on this device until they are asked, and move as a file.
 
-import { t } from '../../messages/common';
+import { t } from '../../i18n/common';
 import type { PollForm } from './hostlog';
 import { kindOf, optionsOf } from './wall/polls';
 import { count, list, oneOf, optional, record, text as string } from '../servers/shape';
 import { bytesOf } from '../page/text';
-import { Told } from '../servers/told';
+import { LocalizedError } from '../servers/localized';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
@@ -116,7 +116,7 @@ export function prepare(storage: Storage, room: string, prepared: Prepared[]): v
   try {
     storage.setItem(nameOf(room), JSON.stringify({ polls: prepared.map(written) }));
   } catch {
-    throw new Told(t.refusal.full);
+    throw new LocalizedError(t.refusal.full);
   }
 }
 
@@ -131,11 +131,11 @@ export function readFile(file: string): Prepared[] {
   try {
     ({ polls } = fileShape(JSON.parse(file)));
   } catch {
-    throw new Told(t.refusal.noPolls);
+    throw new LocalizedError(t.refusal.noPolls);
   }
   return polls.map((found, index) => {
     const prepared = read(found);
-    if (!prepared) throw new Told(t.refusal.badPoll(index + 1));
+    if (!prepared) throw new LocalizedError(t.refusal.badPoll(index + 1));
     return prepared;
   });
 }

@@ -1,9 +1,9 @@
 // The WASM module, loaded once.
 
-import { t } from '../../messages/common';
+import { t } from '../../i18n/common';
 import init, { Follower, Participant, type DeviceKey as Key } from '../../wasm/ostrakon_wasm';
 import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
-import { Told } from '../servers/told';
+import { LocalizedError } from '../servers/localized';
 
 let loading: Promise<unknown> | undefined;
 
@@ -17,7 +17,7 @@ export async function loadCryptography(): Promise<void> {
     await loading;
   } catch {
     loading = undefined;
-    throw new Told(t.refusal.away);
+    throw new LocalizedError(t.refusal.away);
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import { HttpServer, Problem } from './api';
 import { reasonOf } from './reason';
-import { Told } from './told';
+import { LocalizedError } from './localized';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -54,7 +54,7 @@ test('a refusal keeps its status and what was said; silence is said in the reade
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
   expect(
     await new HttpServer('https://a.example').room('00').catch((error: unknown) => error),
-  ).toBeInstanceOf(Told);
+  ).toBeInstanceOf(LocalizedError);
 });
 
 test('a participant’s request has the time that it is given, and silence is an answer', async () => {

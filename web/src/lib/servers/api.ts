@@ -1,8 +1,8 @@
 // The public HTTP interface of one server.
 
-import { t } from '../../messages/common';
+import { t } from '../../i18n/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
-import { Told } from './told';
+import { LocalizedError } from './localized';
 import { Malformed, count, flag, list, oneOf, opaque, record, text, type Of } from './shape';
 
 const serversShape = record({
@@ -174,7 +174,7 @@ async function whole(address: string, options: RequestInit, most: number): Promi
     const response = await fetch(address, options);
     return { status: response.status, body: await textOf(response, most) };
   } catch (error) {
-    throw error instanceof Malformed ? error : new Told(t.refusal.away);
+    throw error instanceof Malformed ? error : new LocalizedError(t.refusal.away);
   }
 }
 

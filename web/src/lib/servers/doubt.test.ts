@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
 
-import { reader } from '../../messages/catalogue.svelte';
-import { t } from '../../messages/decision';
-import { doubtOf, sentenceOf } from './doubt';
+import { reader } from '../../i18n/catalogue.svelte';
+import { t } from '../../i18n/decision';
+import { rejectionOf, sentenceOf } from './rejection';
 
 afterEach(() => (reader.language = 'en'));
 
 const said = (finding: object | undefined, detail: string) =>
-  sentenceOf(doubtOf(new Error(detail), { finding: () => finding && JSON.stringify(finding) }));
+  sentenceOf(rejectionOf(new Error(detail), { finding: () => finding && JSON.stringify(finding) }));
 
 test('what was found is said in the reader’s language, and names who signed it', () => {
   reader.language = 'de';

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 
-import { reader } from '../../messages/catalogue.svelte';
+import { reader } from '../../i18n/catalogue.svelte';
 import { Problem } from './api';
 import { Declined, reasonOf } from './reason';
 import { Malformed } from './shape';
-import { Told } from './told';
+import { LocalizedError } from './localized';
 
 afterEach(() => (reader.language = 'en'));
 
@@ -32,5 +32,8 @@ test('what servers and the cryptography say in English is said in the reader’s
 });
 
 test('what is in the reader’s language already needs no more words', () => {
-  expect(reasonOf(new Told('kein Netz'), 'act')).toEqual({ text: 'kein Netz', detail: '' });
+  expect(reasonOf(new LocalizedError('kein Netz'), 'act')).toEqual({
+    text: 'kein Netz',
+    detail: '',
+  });
 });

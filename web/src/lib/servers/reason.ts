@@ -1,9 +1,9 @@
 // Why something was not done, in the reader's language. Servers and the cryptography give their
 // reasons in English; what they say is kept for those who want to know exactly.
 
-import { t } from '../../messages/reason';
+import { t } from '../../i18n/reason';
 import { Problem } from './api';
-import { Told } from './told';
+import { LocalizedError } from './localized';
 
 /** The host log does not take an action; `code` names the kind of refusal. */
 export class Declined extends Error {
@@ -27,7 +27,7 @@ export type Asked = keyof typeof t.asked;
 
 /** The reason of an error that came of what was `asked`. */
 export function reasonOf(error: unknown, asked: Asked = 'room'): Reason {
-  if (error instanceof Told) return { text: error.message, detail: '' };
+  if (error instanceof LocalizedError) return { text: error.message, detail: '' };
   const detail = error instanceof Error ? error.message : String(error);
   if (error instanceof Declined)
     return { text: lookUp(t.declined, error.code) ?? t.unexpected, detail };

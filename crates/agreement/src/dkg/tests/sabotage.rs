@@ -75,7 +75,7 @@ fn every_kind_of_message_changed_in_each_way_names_nobody_honest() {
     for (kind, name) in KINDS.iter().enumerate() {
         let mut changed = 0;
         for (number, mutation) in Mutation::UNSIGNED.into_iter().enumerate() {
-            let seeds = if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 40 } else { 1 };
+            let seeds = if ostrakon_testkit::nightly() { 40 } else { 1 };
             for seed in 0..seeds {
                 for alike in [true, false] {
                     println!("{name}, {mutation:?}, alike {alike}, seed {seed}");

@@ -88,7 +88,7 @@ fn first(operators: &Operators) -> SignedRecord {
     };
     let layer = |party: u8| {
         let (drawn, identity) = (Secret::new([party; 32]), key(party));
-        Layer::of((&drawn, 5), &identity, PartyId(party), operators, &draft, &mut edge::entropy())
+        Layer::of((&drawn, 5), &identity, PartyId(party), operators, &draft, &mut system::entropy())
             .unwrap()
     };
     create(draft.clone(), [layer(0), layer(1), layer(2)], operators, &key(10), 5)
@@ -111,7 +111,7 @@ fn decision(id: ostrakon_decide::DecisionId, origins: &[String]) -> Decision {
 fn accept(visit: &Visit, operators: &Operators, seed: u8) -> SignedRecord {
     let terms = (0, 2_000 + 2 * GRACE);
     let serial = Serial([seed; 16]);
-    let new = new_key(&key(seed), serial, terms, operators, &[], &mut edge::entropy()).unwrap();
+    let new = new_key(&key(seed), serial, terms, operators, &[], &mut system::entropy()).unwrap();
     let certified = certify(&key(seed), new.statement, Vec::new(), operators).unwrap();
     visit.accept(&key(seed), certified, None, 6).unwrap()
 }

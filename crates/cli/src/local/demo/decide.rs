@@ -23,7 +23,7 @@ use crate::rooms::export;
 use crate::serving::processes::Processes;
 use crate::serving::serve::interrupted;
 use crate::serving::site::{Ports, Site};
-use crate::{edge, failure, output};
+use crate::{failure, output, system};
 
 /// People who accept at a time.
 const AT_A_TIME: usize = 8;
@@ -234,7 +234,7 @@ async fn come(
     }
     let mut order: Vec<usize> = (0..answers.len() - absent).collect();
     // Sorting by random numbers: the order of arrival.
-    order.sort_by_cached_key(|_| edge::random::<16>());
+    order.sort_by_cached_key(|_| system::random::<16>());
     let mut visits = Vec::with_capacity(order.len());
     for person in order {
         let begun = Instant::now();

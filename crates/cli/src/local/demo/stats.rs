@@ -11,7 +11,7 @@ use ostrakon_stats::{Answer, Form, Question, Statistic, Value, WIDTH, report};
 use serde::Serialize;
 
 use crate::stats::terms;
-use crate::{bench, edge, output};
+use crate::{bench, output, system};
 
 /// How a Tor consensus begins.
 const CONSENSUS: &str = "network-status-version";
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
     for number in &numbers {
         // Every line is a person.
         let (reporter, randomness) =
-            (SigningKey::from_seed(&edge::random()), Secret::new(edge::random()));
+            (SigningKey::from_seed(&system::random()), Secret::new(system::random()));
         reports.push(report::make(&scope, &Value::Number(*number), &reporter, &randomness)?);
     }
     let outcome = committee.compute(&question, &reports)?;

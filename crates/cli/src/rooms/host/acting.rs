@@ -12,7 +12,7 @@ use ostrakon_protocol::ActionTaken;
 use super::Target;
 use super::pending::{Pending, Pendings};
 use crate::client::{CallError, Room, http_client};
-use crate::{edge, failure};
+use crate::{failure, system};
 
 /// How often another action may come first.
 const ATTEMPTS: u32 = 20;
@@ -116,7 +116,7 @@ impl Host {
     pub async fn act(&mut self, deed: &Deed, seeds: &[Invitation]) -> Result<Taken> {
         for _ in 0..ATTEMPTS {
             let log = self.room.host_log().await?;
-            let signed = log.act(&self.key, edge::unix_time(), deed.clone());
+            let signed = log.act(&self.key, system::unix_time(), deed.clone());
             log.check(&signed)?;
             let pending = Pending::new(&self.room.link, signed.clone(), seeds);
             self.pendings.keep(&self.room.link, pending.clone())?;

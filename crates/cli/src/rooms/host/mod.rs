@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use self::acting::{Host, Settled, Taken};
 use crate::client::Room;
-use crate::{edge, failure, output, secret};
+use crate::{failure, output, secret, system};
 
 /// The epoch in which a poll is answered comes so long after the one that collects, unless the host
 /// says otherwise: every page has heard of it by then.
@@ -149,7 +149,7 @@ fn key(text: &str) -> Result<VerifyingKey, String> {
 /// If the file cannot be read or made, may be read by others, or holds no key.
 pub fn key_in(path: &Path) -> Result<SigningKey> {
     if !path.exists() {
-        let seed = Zeroizing::new(Invitation(edge::random()).to_text());
+        let seed = Zeroizing::new(Invitation(system::random()).to_text());
         secret::write_new(path, &Zeroizing::new(format!("{}\n", *seed)))?;
     }
     let text = Zeroizing::new(secret::read(path)?);
@@ -339,7 +339,7 @@ async fn invite(invite: &Invite) -> Result<()> {
     if settle(&mut host, &invite.target, as_many).await? {
         return Ok(());
     }
-    let seeds: Vec<Invitation> = (0..invite.count).map(|_| Invitation(edge::random())).collect();
+    let seeds: Vec<Invitation> = (0..invite.count).map(|_| Invitation(system::random())).collect();
     let keys = seeds.iter().map(|seed| seed.key().verifying_key()).collect();
     carry_out(&mut host, &invite.target, &Deed::Invite { keys }, &seeds).await
 }

@@ -292,7 +292,7 @@ fn a_certificate_is_replaced_after_two_thirds_of_its_life() {
     let directory = tempfile::tempdir().unwrap();
     let cache = Cache(directory.path().into());
     fs::write(cache.certificate(), "").unwrap();
-    let now = edge::unix_time();
+    let now = system::unix_time();
     let due = cache.due(now + 90 * 86_400);
     assert!((now + 59 * 86_400..=now + 60 * 86_400).contains(&due));
     assert!(cache.due(now - 1) <= now);

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
 use super::Kind;
-use crate::{edge, secret};
+use crate::{secret, system};
 
 /// The seed of the server's identity.
 const IDENTITY: &str = "identity.key";
@@ -97,7 +97,7 @@ impl Directory {
     /// If it can be neither read nor written.
     pub fn token(&self) -> Result<Zeroizing<String>> {
         if !self.file(TOKEN).exists() {
-            self.write_seed(TOKEN, &edge::random())?;
+            self.write_seed(TOKEN, &system::random())?;
         }
         Ok(Zeroizing::new(data_encoding::HEXLOWER.encode(&*self.seed(TOKEN)?)))
     }

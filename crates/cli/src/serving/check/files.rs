@@ -10,8 +10,8 @@ use ostrakon_store::{Database, Store};
 
 use super::Findings;
 use super::secrets::{self, private};
-use crate::edge;
 use crate::serving::log;
+use crate::system;
 
 /// Room for the database and for what is under way, besides the stock.
 const BESIDES_STOCK: u64 = 1 << 30;
@@ -52,7 +52,7 @@ fn certificate(config: &Config, findings: &mut Findings) {
     }
     // A server starts and works with it, so it does not count as an error: a check before the start
     // must not keep it down.
-    let (expires, now) = (tls.expires().unwrap_or_default(), edge::unix_time());
+    let (expires, now) = (tls.expires().unwrap_or_default(), system::unix_time());
     let path = certificate.display();
     if expires <= now {
         findings.warning(format!(

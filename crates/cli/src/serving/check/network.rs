@@ -8,7 +8,7 @@ use ostrakon_store::{Database, Error, Store};
 use tokio::net::TcpStream;
 
 use super::Findings;
-use crate::edge;
+use crate::system;
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -80,7 +80,7 @@ async fn clock(server: &ServerConfig, findings: &mut Findings) -> Result<(), Str
         return Ok(());
     };
     let theirs = theirs.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let ours = edge::unix_time();
+    let ours = system::unix_time();
     if ours.abs_diff(theirs) > SKEW {
         let (difference, side) =
             (ours.abs_diff(theirs), if ours > theirs { "ahead of" } else { "behind" });

@@ -19,7 +19,7 @@ use ostrakon_node::{EngineProvider, ThreeServers};
 
 use self::interview::Interview;
 use crate::serving::site::{Ports, Site};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// The configuration's file name.
 pub const CONFIG: &str = "server.toml";
@@ -133,10 +133,10 @@ fn proceed(options: &Options) -> Result<()> {
 /// # Errors
 /// If they exist already or cannot be written.
 pub fn make_secrets(directory: &Path) -> Result<VerifyingKey> {
-    let seed = edge::random::<32>();
+    let seed = system::random::<32>();
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes) + "\n";
     secret::write_new(&directory.join(IDENTITY), &hex(&seed))?;
-    secret::write_new(&directory.join(ADMIN_TOKEN), &hex(&edge::random::<32>()))?;
+    secret::write_new(&directory.join(ADMIN_TOKEN), &hex(&system::random::<32>()))?;
     Ok(SigningKey::from_seed(&seed).verifying_key())
 }
 

@@ -9,7 +9,7 @@ use ostrakon_crypto::SigningKey;
 use zeroize::Zeroizing;
 
 use super::manifest::{MANIFEST, Manifest, Release, SIGNATURE, release_digest, sha256};
-use crate::{edge, output, secret};
+use crate::{output, secret, system};
 
 /// Options of `sign-web`.
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn release_key(options: &Options) -> Result<SigningKey> {
     if !options.key.exists() {
-        let seed = Zeroizing::new(edge::random::<32>());
+        let seed = Zeroizing::new(system::random::<32>());
         secret::write_new(&options.key, &Zeroizing::new(HEXLOWER.encode(&*seed) + "\n"))?;
     }
     let text = Zeroizing::new(secret::read(&options.key)?);

@@ -5,6 +5,7 @@ pub mod rogue;
 pub mod servers;
 pub mod speakers;
 
+pub use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -14,11 +15,6 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-
-/// Whether all kinds of a fault are gone through, as `OSTRAKON_NIGHTLY` asks, or a few.
-pub fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
 
 /// The program with these arguments.
 pub fn ostrakon(arguments: &[&str]) -> Command {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ostrakon_crypto::{Signature, VerifyingKey};
 use ostrakon_decide::{Acknowledgement, DecisionId, GatheringId, HelperKey};
 use ostrakon_decisions::DecisionServer;
+use ostrakon_node::Creator;
 use ostrakon_node::Service;
-use ostrakon_node::creation::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::{
     DecisionInfo, DecisionMade, DepositReceipt, GatheringMade, LayerInfo, MailRequest, RecordTaken,

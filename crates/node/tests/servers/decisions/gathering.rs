@@ -4,8 +4,8 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::SigningKey;
 use ostrakon_decide::draft::gathering::{Request, SignedGathering, Word, reading_digest};
 use ostrakon_decide::*;
+use ostrakon_node::Creator;
 use ostrakon_node::Service;
-use ostrakon_node::creation::Creator;
 use ostrakon_party::wire;
 use ostrakon_protocol::ServiceError;
 

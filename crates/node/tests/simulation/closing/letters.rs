@@ -199,7 +199,7 @@ fn neighbours(pairs: usize) -> Vec<(usize, usize)> {
 /// in order.
 #[test]
 fn every_message_arrives_once_while_servers_die_and_come_back() {
-    let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
+    let nightly = ostrakon_testkit::nightly();
     let (pairs, rounds) = if nightly { (500, 20) } else { (2, 9) };
     inside(|| {
         let mut crowd = Crowd::new(11, 2 * pairs, neighbours(pairs), None);
@@ -382,7 +382,7 @@ fn who_talks_to_whom_changes_nothing(mixer: Option<EngineKind>, more: Vec<Vec<(u
         assert!(seen.log.iter().any(|line| line.contains("at work")), "{:?}", seen.log);
         // Another partner, and two who are silent; at night also other partners, and all silent.
         let mut others = vec![vec![(0, 3)]];
-        if std::env::var_os("OSTRAKON_NIGHTLY").is_some() {
+        if ostrakon_testkit::nightly() {
             others.extend(more);
         }
         for pairs in others {
@@ -409,7 +409,7 @@ fn who_talks_to_whom_changes_nothing_that_servers_have() {
 
 #[test]
 fn who_talks_to_whom_changes_nothing_that_servers_have_who_mix() {
-    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() {
+    if ostrakon_testkit::nightly() {
         who_talks_to_whom_changes_nothing(Some(EngineKind::Clarion), Vec::new());
         who_talks_to_whom_changes_nothing(Some(EngineKind::Ruffle), Vec::new());
     }

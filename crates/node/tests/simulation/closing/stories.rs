@@ -1,6 +1,7 @@
 //! What groups of one to thirty people see with the settings that the page's form proposes for
 //! them, and how long what they write takes to the wall (`docs/spec/rooms.md`, section 10).
 
+use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -38,10 +39,6 @@ struct Story {
     lost: usize,
     /// How many more people the room said it needs.
     needed: u32,
-}
-
-fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
 }
 
 impl Story {

@@ -79,7 +79,7 @@ fn flipped_at(mut body: Vec<u8>, at: usize) -> Vec<u8> {
 /// never blamed, never end differently, and without a restart they end together.
 #[test]
 fn mischief_of_any_kind_splits_nobody() {
-    let runs = if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 20_000 } else { 600 };
+    let runs = if ostrakon_testkit::nightly() { 20_000 } else { 600 };
     let scenes = [false, true].map(|robust| Scene::new(47, robust));
     let seconds = scenes.each_ref().map(|scene| {
         let key = participant(2);
@@ -115,7 +115,7 @@ fn mischief_of_any_kind_splits_nobody() {
 /// crash: a robust epoch with too few is never opened, and who has seen that says so ever after.
 #[test]
 fn too_few_stays_too_few_over_whole_lives() {
-    let runs = if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 5_000 } else { 150 };
+    let runs = if ostrakon_testkit::nightly() { 5_000 } else { 150 };
     let mut scene = Scene::new(49, true);
     scene.spec.minimum = 3;
     scene.slots = scene.deployment.slots(&scene.stock, &scene.spec, &rows_of(TAKEN, WIDTH));

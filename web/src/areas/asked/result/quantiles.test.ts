@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { en } from '../../../messages/en/ask';
+import { en } from '../../../i18n/en/ask';
 import { placed } from './quantiles';
 import { words } from '../words';
 

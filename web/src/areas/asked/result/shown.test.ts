@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { en } from '../../../messages/en/ask';
+import { en } from '../../../i18n/en/ask';
 import { answerOf, type Answer } from '../asking';
 import { measure, numbers, pictures } from './shown';
 

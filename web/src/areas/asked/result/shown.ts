@@ -1,6 +1,6 @@
 // Answers as they are shown: numbers with their names, and bars.
 
-import { t } from '../../../messages/ask';
+import { t } from '../../../i18n/ask';
 import type { Answer, Bin, Place } from '../asking';
 import type { Quantile } from './quantiles';
 

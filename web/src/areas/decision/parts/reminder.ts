@@ -3,7 +3,7 @@
 import { calendar } from '../../../lib/decisions/asking/calendar';
 import type { View } from '../../../lib/decisions/decision';
 import { decisionLink } from '../../../lib/page/addresses';
-import { t } from '../../../messages/decision';
+import { t } from '../../../i18n/decision';
 
 /** Minutes that an answer takes, generously. */
 const MINUTES = 15;

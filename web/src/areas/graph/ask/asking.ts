@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../lib/page/clock';
 import { DeviceKey, askGraph } from '../../../lib/page/cryptography';
-import { patiently } from '../../../lib/servers/patience';
+import { retrying } from '../../../lib/servers/retrying';
 import { flag, opaque, record, text } from '../../../lib/servers/shape';
 import { keepCreator, type Found } from '../../asked/committee';
 
@@ -63,7 +63,7 @@ export async function ask(
   // The key that closes it, and opens what is for who asked, is kept before anybody hears of it.
   keepCreator(localStorage, asked.id, creator);
   await Promise.all(
-    found.members.map((member) => patiently(() => member.create(asked.draft), systemClock, signal)),
+    found.members.map((member) => retrying(() => member.create(asked.draft), systemClock, signal)),
   );
   const seeds = invited.map((key) => key.invitation());
   return { id: asked.id, committee: asked.committee, seeds, namesNeeded: asked.named_elsewhere };

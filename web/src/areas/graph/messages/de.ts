@@ -1,5 +1,5 @@
 import type { Graph } from './en';
-import { several, spoken } from '../../../messages/de/words';
+import { several, spoken } from '../../../i18n/de/words';
 
 const number = (n: number) => n.toLocaleString('de');
 const megabytes = (bytes: number) =>

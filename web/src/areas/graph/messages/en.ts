@@ -1,6 +1,6 @@
 // Graphs that several people know a part of each.
 
-import { several, spoken } from '../../../messages/en/words';
+import { several, spoken } from '../../../i18n/en/words';
 
 const number = (n: number) => n.toLocaleString('en');
 const megabytes = (bytes: number) =>

@@ -1,4 +1,4 @@
-import { clock, moment, several, spoken } from '../../../messages/de/words';
+import { clock, moment, several, spoken } from '../../../i18n/de/words';
 import type { Join } from './en';
 
 const people = (n: number) => several(n, 'Person', 'Personen');

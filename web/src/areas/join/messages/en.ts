@@ -1,6 +1,6 @@
 // One join link for all: who asks, and whom the creator takes in.
 
-import { clock, moment, several, spoken } from '../../../messages/en/words';
+import { clock, moment, several, spoken } from '../../../i18n/en/words';
 
 const people = (n: number) => several(n, 'person', 'people');
 

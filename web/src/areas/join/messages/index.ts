@@ -1,4 +1,4 @@
-import { catalogue } from '../../../messages/catalogue.svelte';
+import { catalogue } from '../../../i18n/catalogue.svelte';
 import { de } from './de';
 import { en } from './en';
 

@@ -1,7 +1,7 @@
 // Ein Raum, dessen Server ausfallen, gesperrt oder beschlagnahmt werden können.
 
 import type { en } from './en';
-import { several, spoken } from '../../../messages/de/words';
+import { several, spoken } from '../../../i18n/de/words';
 
 export const de: typeof en = {
   loading: 'Der Server wird nach dem Raum gefragt…',

@@ -1,6 +1,6 @@
 // A room whose servers may fail, be blocked or seized.
 
-import { several, spoken } from '../../../messages/en/words';
+import { several, spoken } from '../../../i18n/en/words';
 
 export const en = {
   loading: 'Asking the server for the room…',

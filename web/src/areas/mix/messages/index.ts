@@ -1,6 +1,6 @@
 // The texts of rooms that survive their servers.
 
-import { catalogue } from '../../../messages/catalogue.svelte';
+import { catalogue } from '../../../i18n/catalogue.svelte';
 import { de } from './de';
 import { en } from './en';
 

@@ -2,7 +2,7 @@
 
 import { Problem } from '../../servers/api';
 import type { DecisionServer } from '../decisions';
-import { isPassing } from '../../servers/patience';
+import { isTransient } from '../../servers/retrying';
 
 /** What takes a record in. */
 type Taker = Pick<DecisionServer, 'append'>;
@@ -41,9 +41,9 @@ export async function handIn(
   const answers = await Promise.all(
     others.map((server) => settled(server.append(decision, signed))),
   );
-  const refused = (error: unknown) => error !== null && !isPassing(error) && !isOvertaken(error);
+  const refused = (error: unknown) => error !== null && !isTransient(error) && !isOvertaken(error);
   const held = answers.some((one) => one === null);
-  const silent = answers.every((one) => one !== null && isPassing(one));
+  const silent = answers.every((one) => one !== null && isTransient(one));
   if (refused(answer) && !held && (silent || answers.some(refused))) throw answer as Error;
 }
 
@@ -54,7 +54,7 @@ export async function handInAtFirst(
   signed: Uint8Array,
 ): Promise<void> {
   await first?.append(decision, signed).catch((error: unknown) => {
-    if (!isPassing(error) && !isOvertaken(error)) throw error;
+    if (!isTransient(error) && !isOvertaken(error)) throw error;
   });
 }
 

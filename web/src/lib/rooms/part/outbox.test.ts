@@ -3,20 +3,20 @@ import { beforeAll, expect, test } from 'vitest';
 import { memory } from '../../../test/memory';
 import { loadForTest } from '../../../test/world';
 import { DeviceKey } from '../../page/cryptography';
-import { Keepsake, StorageFull } from './outbox';
+import { RoomStore, StorageFull } from './outbox';
 
 beforeAll(loadForTest);
 
 test('key and message survive; rooms do not share them', () => {
   const storage = memory();
-  const before = Keepsake.open(storage, 'a');
+  const before = RoomStore.open(storage, 'a');
   before.outbox.put('hello');
   before.save();
-  const after = Keepsake.open(storage, 'a');
+  const after = RoomStore.open(storage, 'a');
   expect(after.key.publicKey()).toBe(before.key.publicKey());
   expect(after.outbox.message()).toBe('hello');
   expect(() => after.outbox.put('more')).toThrow('wait');
-  const other = Keepsake.open(storage, 'b');
+  const other = RoomStore.open(storage, 'b');
   expect(other.key.publicKey()).not.toBe(before.key.publicKey());
   expect(other.outbox.message()).toBeUndefined();
 });
@@ -28,70 +28,70 @@ test('what was spoilt is not silently replaced', () => {
       setItem: () => expect.unreachable(),
       removeItem: () => expect.unreachable(),
     };
-    expect(() => Keepsake.open(storage, 'a')).toThrow('clear this site');
+    expect(() => RoomStore.open(storage, 'a')).toThrow('clear this site');
   }
 });
 
 test('an invitation is kept until it is taken, and its key is never this device’s', () => {
   const [storage, link] = [memory(), DeviceKey.generate()];
-  const before = Keepsake.open(storage, 'a');
+  const before = RoomStore.open(storage, 'a');
   before.outbox.put('hello');
   before.save();
-  const invited = Keepsake.open(storage, 'a', link.invitation());
+  const invited = RoomStore.open(storage, 'a', link.invitation());
   expect(invited.key.publicKey()).toBe(before.key.publicKey());
   expect(invited.key.publicKey()).not.toBe(link.publicKey());
   expect(invited.outbox.message()).toBe('hello');
-  expect(Keepsake.glance(storage, 'a')).toEqual({
+  expect(RoomStore.glance(storage, 'a')).toEqual({
     key: before.key.publicKey(),
     invitation: link.invitation(),
   });
   invited.settle();
-  expect(Keepsake.open(storage, 'a').invitation).toBeNull();
-  expect(Keepsake.glance(storage, 'b')).toBeNull();
+  expect(RoomStore.open(storage, 'a').invitation).toBeNull();
+  expect(RoomStore.glance(storage, 'b')).toBeNull();
 });
 
 test('a key moves to another device, and what it left does nothing with it any more', () => {
   const [phone, laptop] = [memory(), memory()];
-  const before = Keepsake.open(phone, 'a');
+  const before = RoomStore.open(phone, 'a');
   before.outbox.put('hello');
   before.save();
   const file = before.move();
   before.outbox.takeBack();
   before.save();
-  expect(Keepsake.open(phone, 'a').moved).toBe(true);
-  expect(Keepsake.open(phone, 'a').outbox.message()).toBe('hello');
-  Keepsake.adopt(laptop, 'a', file);
-  const after = Keepsake.open(laptop, 'a');
+  expect(RoomStore.open(phone, 'a').moved).toBe(true);
+  expect(RoomStore.open(phone, 'a').outbox.message()).toBe('hello');
+  RoomStore.adopt(laptop, 'a', file);
+  const after = RoomStore.open(laptop, 'a');
   expect([after.key.publicKey(), after.outbox.message(), after.moved]).toEqual([
     before.key.publicKey(),
     'hello',
     false,
   ]);
-  expect(() => Keepsake.adopt(laptop, 'a', file)).toThrow('already');
-  Keepsake.adopt(phone, 'a', file);
-  expect(Keepsake.open(phone, 'a').moved).toBe(false);
+  expect(() => RoomStore.adopt(laptop, 'a', file)).toThrow('already');
+  RoomStore.adopt(phone, 'a', file);
+  expect(RoomStore.open(phone, 'a').moved).toBe(false);
 });
 
 test('no other file is taken for a key, and no message is lost for one', () => {
-  const [storage, file] = [memory(), Keepsake.open(memory(), 'a').move()];
+  const [storage, file] = [memory(), RoomStore.open(memory(), 'a').move()];
   for (const wrong of ['', '{}', file.replace('"seed":[', '"seed":[1,')]) {
-    expect(() => Keepsake.adopt(storage, 'a', wrong)).toThrow('no file with a key');
+    expect(() => RoomStore.adopt(storage, 'a', wrong)).toThrow('no file with a key');
   }
-  expect(() => Keepsake.adopt(storage, 'b', file)).toThrow('no file with a key');
-  const own = Keepsake.open(storage, 'a');
+  expect(() => RoomStore.adopt(storage, 'b', file)).toThrow('no file with a key');
+  const own = RoomStore.open(storage, 'a');
   own.outbox.put('hello');
   own.save();
-  expect(() => Keepsake.adopt(storage, 'a', file)).toThrow('something to say');
-  expect(Keepsake.open(storage, 'a').outbox.message()).toBe('hello');
+  expect(() => RoomStore.adopt(storage, 'a', file)).toThrow('something to say');
+  expect(RoomStore.open(storage, 'a').outbox.message()).toBe('hello');
 });
 
 test('what is forgotten is not written down again', () => {
   const storage = memory();
-  const keepsake = Keepsake.open(storage, 'a');
-  expect(Keepsake.known(storage, 'a')).toBe(true);
-  keepsake.forget();
-  keepsake.save();
-  expect(Keepsake.known(storage, 'a')).toBe(false);
+  const store = RoomStore.open(storage, 'a');
+  expect(RoomStore.known(storage, 'a')).toBe(true);
+  store.forget();
+  store.save();
+  expect(RoomStore.known(storage, 'a')).toBe(false);
 });
 
 /** A storage with room for so many letters. */
@@ -107,32 +107,32 @@ function small(room: number) {
 
 test('a full storage is told, and what could not be written down is so later', () => {
   const storage = small(1 << 20);
-  const keepsake = Keepsake.open(storage, 'a');
+  const store = RoomStore.open(storage, 'a');
   const told: boolean[] = [];
-  keepsake.watch = (kept) => told.push(kept);
+  store.watch = (kept) => told.push(kept);
   storage.room = 0;
-  keepsake.outbox.put('hello');
-  expect(keepsake.trySave()).toBe(false);
+  store.outbox.put('hello');
+  expect(store.trySave()).toBe(false);
   // Nothing leaves the device that is not written down.
-  expect(() => keepsake.save()).toThrow(StorageFull);
-  expect(() => keepsake.move()).toThrow(StorageFull);
-  expect(keepsake.moved).toBe(false);
-  expect(keepsake.outbox.message()).toBe('hello');
+  expect(() => store.save()).toThrow(StorageFull);
+  expect(() => store.move()).toThrow(StorageFull);
+  expect(store.moved).toBe(false);
+  expect(store.outbox.message()).toBe('hello');
   storage.room = 1 << 20;
-  keepsake.save();
-  expect(Keepsake.open(storage, 'a').outbox.message()).toBe('hello');
+  store.save();
+  expect(RoomStore.open(storage, 'a').outbox.message()).toBe('hello');
   expect(told).toEqual([false, false, false, true]);
 });
 
 test('a room has its place in the storage from the beginning, so that a message always fits', () => {
   const storage = small(1 << 20);
-  const keepsake = Keepsake.open(storage, 'a');
+  const store = RoomStore.open(storage, 'a');
   storage.room = storage.getItem('ostrakon/room/a')?.length ?? 0;
-  keepsake.outbox.put('m'.repeat(1_000));
-  keepsake.save();
-  expect(Keepsake.open(storage, 'a').outbox.message()).toHaveLength(1_000);
+  store.outbox.put('m'.repeat(1_000));
+  store.save();
+  expect(RoomStore.open(storage, 'a').outbox.message()).toHaveLength(1_000);
 });
 
 test('who cannot keep anything does not begin', () => {
-  expect(() => Keepsake.open(small(0), 'a')).toThrow('storage is full');
+  expect(() => RoomStore.open(small(0), 'a')).toThrow('storage is full');
 });

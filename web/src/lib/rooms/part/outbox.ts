@@ -1,9 +1,9 @@
 // The device's key and its message for one room, kept in the browser's storage.
 
-import { t } from '../../../messages/common';
+import { t } from '../../../i18n/common';
 import { DeviceKey, Outbox } from '../../page/cryptography';
 import { flag, list, count, optional, record, text } from '../../servers/shape';
-import { Told } from '../../servers/told';
+import { LocalizedError } from '../../servers/localized';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
@@ -39,10 +39,10 @@ const ROUND = 8_192;
  * The browser's storage is full, or does not take anything: nothing may leave the device that is
  * not written down.
  */
-export class StorageFull extends Told {}
+export class StorageFull extends LocalizedError {}
 
 /** What this device keeps for a room: only the tab that holds the room's lock may open it. */
-export class Keepsake {
+export class RoomStore {
   private forgotten = false;
   /** Called whenever something was written down, and with `false` when it could not be. */
   watch: (kept: boolean) => void = () => undefined;
@@ -90,7 +90,7 @@ export class Keepsake {
   }
 
   /** Opens what was kept, or begins anew, with an `invitation` to be taken if one is given. */
-  static open(storage: Storage, room: string, invitation?: string): Keepsake {
+  static open(storage: Storage, room: string, invitation?: string): RoomStore {
     const fresh = (): Kept => ({
       key: DeviceKey.generate(),
       outbox: new Outbox(),
@@ -98,13 +98,13 @@ export class Keepsake {
       moved: false,
     });
     const kept = read(storage.getItem(nameOf(room))) ?? fresh();
-    const keepsake = new Keepsake(
+    const store = new RoomStore(
       storage,
       room,
       invitation === undefined ? kept : { ...kept, invitation },
     );
-    keepsake.save();
-    return keepsake;
+    store.save();
+    return store;
   }
 
   /**
@@ -113,13 +113,13 @@ export class Keepsake {
    */
   static adopt(storage: Storage, room: string, file: string): void {
     const found = readFile(file);
-    if (found?.room !== room) throw new Told(t.refusal.otherKey);
+    if (found?.room !== room) throw new LocalizedError(t.refusal.otherKey);
     const before = read(storage.getItem(nameOf(room)));
     const same = before?.key.publicKey() === found.kept.key.publicKey();
     if (before && !same && before.outbox.message() !== undefined)
-      throw new Told(t.refusal.occupied);
-    if (before && same && !before.moved) throw new Told(t.refusal.sameKey);
-    new Keepsake(storage, room, found.kept).save();
+      throw new LocalizedError(t.refusal.occupied);
+    if (before && same && !before.moved) throw new LocalizedError(t.refusal.sameKey);
+    new RoomStore(storage, room, found.kept).save();
   }
 
   /** The invitation is taken, or needless. */
@@ -219,7 +219,7 @@ function read(kept: string | null): Kept | null {
     };
   } catch {
     // Beginning anew on one's own would lose a message without a word.
-    throw new Told(t.refusal.spoilt);
+    throw new LocalizedError(t.refusal.spoilt);
   }
 }
 

@@ -1,17 +1,17 @@
 // One open room as this device takes part in it: what is its own, and what its user can do.
 
-import { t as common } from '../../../messages/common';
+import { t as common } from '../../../i18n/common';
 import { Attention, browserSenses } from './attention';
 import { claimedBy, handIn } from './claiming';
 import { ended, systemClock } from '../../page/clock';
 import { DeviceKey, beginTakingPart, claim } from '../../page/cryptography';
 import type { Deployment, Pin } from '../../servers/deployment';
 import type { Answer, Ballot } from '../../hosts/hostlog';
-import { Keepsake, lockOf } from './outbox';
+import { RoomStore, lockOf } from './outbox';
 import { takePart, type Part, type Surroundings } from './participant';
 import { answeredAgain } from '../../hosts/wall/polls';
 import { reasonOf, type Reason } from '../../servers/reason';
-import { Told } from '../../servers/told';
+import { LocalizedError } from '../../servers/localized';
 import { isClosed } from '../seen/view';
 import { Viewing } from '../seen/viewing.svelte';
 import { unlist, visit } from '../known/visited';
@@ -91,7 +91,7 @@ export class Session extends Viewing {
   /** How that invitation stands. */
   readonly claimed = $derived(claimedBy(this.log, this.invitation, this.key || this.before));
 
-  private keepsake: Keepsake | null = null;
+  private store: RoomStore | null = null;
   /** The minimum that its user saw when it joined. */
   private shown: number | null = null;
   /** Wakes what waits for the user's decision or for the host's. */
@@ -103,7 +103,7 @@ export class Session extends Viewing {
     private readonly seed?: string,
   ) {
     super(pin);
-    this.joined = Keepsake.known(localStorage, pin.room) && seed === undefined;
+    this.joined = RoomStore.known(localStorage, pin.room) && seed === undefined;
   }
 
   /** The user takes part from now on. */
@@ -121,7 +121,7 @@ export class Session extends Viewing {
   /** Leaves the room and forgets it. */
   forget(): void {
     this.close();
-    this.keepsake?.forget();
+    this.store?.forget();
     unlist(localStorage, this.pin.room);
     sessionStorage.removeItem(homeName(this.pin.room));
     this.joined = false;
@@ -131,7 +131,7 @@ export class Session extends Viewing {
   /** Stops here for good, so that another device can go on: returns what that one has to open. */
   move(): string | null {
     this.close();
-    return this.keepsake?.move() ?? null;
+    return this.store?.move() ?? null;
   }
 
   /**
@@ -139,16 +139,16 @@ export class Session extends Viewing {
    * with it.
    */
   async bring(text: string): Promise<void> {
-    const bring = () => Keepsake.adopt(localStorage, this.pin.room, text);
-    const { keepsake } = this;
-    if (keepsake) {
+    const bring = () => RoomStore.adopt(localStorage, this.pin.room, text);
+    const { store } = this;
+    if (store) {
       // This tab holds the room's lock.
       bring();
-      keepsake.release();
+      store.release();
       return this.close();
     }
     await navigator.locks.request(lockOf(this.pin.room), { ifAvailable: true }, (lock) => {
-      if (!lock) throw new Told(common.refusal.sameKey);
+      if (!lock) throw new LocalizedError(common.refusal.sameKey);
       bring();
     });
     this.close();
@@ -183,7 +183,7 @@ export class Session extends Viewing {
   /** The answer to a poll that this device keeps. */
   answerTo(poll: number): Answer | null {
     void this.ballots;
-    const kept = this.keepsake && this.hostLog?.ownAnswer(this.keepsake.outbox, BigInt(poll));
+    const kept = this.store && this.hostLog?.ownAnswer(this.store.outbox, BigInt(poll));
     return kept ? (JSON.parse(kept) as Answer) : null;
   }
 
@@ -202,16 +202,16 @@ export class Session extends Viewing {
     }
   }
 
-  private change(act: (keepsake: Keepsake) => void): void {
-    if (!this.keepsake) return;
-    act(this.keepsake);
+  private change(act: (store: RoomStore) => void): void {
+    if (!this.store) return;
+    act(this.store);
     // What cannot be written down now stays on this page; nothing of it leaves before it is.
-    this.keepsake.trySave();
+    this.store.trySave();
     this.showOwn();
   }
 
   protected override async live(deployment: Deployment, signal: AbortSignal): Promise<void> {
-    const glance = Keepsake.glance(localStorage, this.pin.room);
+    const glance = RoomStore.glance(localStorage, this.pin.room);
     this.before = glance?.key ?? '';
     const seed = this.seed ?? glance?.invitation ?? undefined;
     if (seed !== undefined && deployment.members)
@@ -239,24 +239,24 @@ export class Session extends Viewing {
   }
 
   private async takePart(deployment: Deployment, signal: AbortSignal): Promise<void> {
-    const keepsake = Keepsake.open(
+    const store = RoomStore.open(
       localStorage,
       this.pin.room,
       deployment.members ? this.seed : undefined,
     );
-    this.keepsake = keepsake;
-    keepsake.watch = (kept) => (this.keeping = kept);
+    this.store = store;
+    store.watch = (kept) => (this.keeping = kept);
     const asked = this.shown ?? deployment.minimum;
-    if (keepsake.outbox.agreed() === undefined || this.shown !== null) keepsake.outbox.agree(asked);
-    this.key = keepsake.key.publicKey();
-    if (keepsake.moved) {
+    if (store.outbox.agreed() === undefined || this.shown !== null) store.outbox.agree(asked);
+    this.key = store.key.publicKey();
+    if (store.moved) {
       this.part = { at: 'moved' };
       return;
     }
     this.showOwn();
     const reader = {
-      outbox: keepsake.outbox,
-      save: () => void keepsake.trySave(),
+      outbox: store.outbox,
+      save: () => void store.trySave(),
       again: (epoch: number) => {
         if (this.own) this.news = { kind: 'again', epoch };
         this.showOwn();
@@ -270,11 +270,11 @@ export class Session extends Viewing {
     });
     this.keepActions();
     this.readAnew(reader);
-    const surroundings = this.surroundings(deployment, keepsake);
+    const surroundings = this.surroundings(deployment, store);
     const part = async (until: AbortSignal) => {
       // A room that is closed takes nothing more, and would be asked again and again.
       while (!until.aborted && !isClosed(this.reports, deployment.trust)) {
-        await this.admission(deployment, keepsake, until);
+        await this.admission(deployment, store, until);
         await this.whileAdmitted(deployment, until, (signal) => takePart(surroundings, signal));
       }
     };
@@ -284,7 +284,7 @@ export class Session extends Viewing {
       : attention.during(signal, part, () => (this.part = { at: 'resting' })));
   }
 
-  private surroundings(deployment: Deployment, keepsake: Keepsake): Surroundings {
+  private surroundings(deployment: Deployment, store: RoomStore): Surroundings {
     this.part = { at: 'looking' };
     let before = homeBefore(this.pin.room);
     return {
@@ -295,13 +295,13 @@ export class Session extends Viewing {
         // Whoever comes back is still counted where it was; whoever rested is not.
         const home = before;
         before = undefined;
-        return beginTakingPart(deployment, keepsake.key, home);
+        return beginTakingPart(deployment, store.key, home);
       },
       fill: (machine, epoch, minimum) => {
-        machine.fill(keepsake.outbox, BigInt(epoch), minimum);
+        machine.fill(store.outbox, BigInt(epoch), minimum);
         // What is in the epoch is decided and written down before a byte of it exists outside this
         // device.
-        return keepsake.trySave();
+        return store.trySave();
       },
       moved: (part) => {
         this.part = part;
@@ -341,7 +341,7 @@ export class Session extends Viewing {
    */
   private async admission(
     deployment: Deployment,
-    keepsake: Keepsake,
+    store: RoomStore,
     signal: AbortSignal,
   ): Promise<void> {
     const admitted = () => this.admitted(deployment);
@@ -350,9 +350,9 @@ export class Session extends Viewing {
     let failure: Reason | null = null;
     while (!signal.aborted && !admitted()) {
       const again = new AbortController();
-      if (this.claimed === 'open' && keepsake.invitation !== null) {
+      if (this.claimed === 'open' && store.invitation !== null) {
         this.part = { at: 'claiming', failure };
-        failure = await this.claim(deployment, keepsake.invitation);
+        failure = await this.claim(deployment, store.invitation);
         this.part = { at: 'claiming', failure };
         void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
       } else this.part = { at: settled() ? 'outside' : 'looking' };
@@ -360,7 +360,7 @@ export class Session extends Viewing {
       const changed = () => this.claimed !== before[0] || settled() !== before[1];
       await this.until(() => admitted() || changed(), AbortSignal.any([signal, again.signal]));
     }
-    if (admitted() && keepsake.invitation !== null) keepsake.settle();
+    if (admitted() && store.invitation !== null) store.settle();
   }
 
   /**
@@ -368,7 +368,7 @@ export class Session extends Viewing {
    * counts is what the host log says.
    */
   private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
-    const key = this.keepsake?.key;
+    const key = this.store?.key;
     if (!key) return null;
     const signed = claim(
       deployment.servers,
@@ -430,7 +430,7 @@ export class Session extends Viewing {
   }
 
   private showOwn(): void {
-    const outbox = this.keepsake?.outbox;
+    const outbox = this.store?.outbox;
     if (!outbox) return;
     const text = outbox.message();
     const epoch = outbox.undecided();

@@ -4,14 +4,14 @@ use std::sync::Mutex;
 
 use tokio::sync::{Notify, Semaphore};
 
-use super::creations::Creations;
+use super::quotas::Creations;
 
 /// Actions that may be on their way at a time. Fewer than an author's window of announcements, so
 /// that hosts who act much do not keep the scheduler from opening and closing epochs.
 const AT_ONCE: usize = 8;
 
 /// What creating rooms, hosting, erasing and saying words of jobs share at a running server.
-pub(crate) struct Desk {
+pub(crate) struct UnderWay {
     /// One for each action that may yet be on its way.
     pub acting: Semaphore,
     /// One for each claim that may yet be on its way.
@@ -28,7 +28,7 @@ pub(crate) struct Desk {
     pub creations: Mutex<Creations>,
 }
 
-impl Default for Desk {
+impl Default for UnderWay {
     fn default() -> Self {
         let (placing, erasing, erased, creations) = Default::default();
         let [acting, claiming, saying] = [AT_ONCE; 3].map(Semaphore::new);

@@ -19,7 +19,7 @@ const BEAT: Duration = Duration::from_millis(100);
 /// Decisions of a kind per beat at most.
 const DECISIONS: usize = 64;
 
-/// Conducts, until the server stops.
+/// Runs the scheduling loop until the server stops.
 pub(crate) async fn run(core: Arc<Core>) {
     loop {
         let now = core.platform.now_ms();

@@ -9,7 +9,7 @@ const ATTEMPTS = 6;
 const PAUSE = 400;
 
 /** Whether it passes by itself: too much at once, a server that is away or restarts. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return (
     !(error instanceof Problem) ||
     error.status >= 500 ||
@@ -22,7 +22,7 @@ export function isPassing(error: unknown): boolean {
  * Does something at a server, again while what hinders it passes by itself; then throws what
  * hindered it last.
  */
-export async function patiently<T>(
+export async function retrying<T>(
   act: () => Promise<T>,
   clock: Clock,
   signal: AbortSignal,
@@ -31,7 +31,7 @@ export async function patiently<T>(
     try {
       return await act();
     } catch (error) {
-      if (attempt === ATTEMPTS || signal.aborted || !isPassing(error)) throw error;
+      if (attempt === ATTEMPTS || signal.aborted || !isTransient(error)) throw error;
       // Devices that were turned away together do not come back together.
       await clock.sleep(PAUSE * 2 ** (attempt - 1) * (0.5 + secureRandom()), signal);
     }

@@ -14,7 +14,7 @@ use crate::Error;
 const LEAD: usize = 4096;
 
 /// A body as it is stored.
-pub(crate) fn apart(body: &[u8]) -> Vec<u8> {
+pub(crate) fn erasable(body: &[u8]) -> Vec<u8> {
     [&[0; LEAD], body].concat()
 }
 

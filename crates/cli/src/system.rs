@@ -1,4 +1,4 @@
-//! The edge to the operating system: randomness and the clock.
+//! The operating system's randomness and clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,22 +1,25 @@
 // Why a history is not believed, in the reader's language.
 
-import { t } from '../../messages/decision';
+import { t } from '../../i18n/decision';
 import { readFinding, type Finding } from '../decisions/decision';
 
-export interface Doubt {
+export interface Rejection {
   finding: Finding;
   /** The cryptography's own sentence, in English. */
   detail: string;
 }
 
 /** Two servers show different histories. */
-export const different: Doubt = {
+export const different: Rejection = {
   finding: { kind: 'different' },
   detail: 'the servers show different histories',
 };
 
 /** What is the matter, from an error of whoever verifies. */
-export function doubtOf(error: unknown, verifier: { finding(): string | undefined }): Doubt {
+export function rejectionOf(
+  error: unknown,
+  verifier: { finding(): string | undefined },
+): Rejection {
   return {
     finding: readFinding(verifier.finding()),
     detail: error instanceof Error ? error.message : String(error),
@@ -24,7 +27,7 @@ export function doubtOf(error: unknown, verifier: { finding(): string | undefine
 }
 
 /** A sentence without a full stop. */
-export function sentenceOf({ finding, detail }: Doubt): string {
+export function sentenceOf({ finding, detail }: Rejection): string {
   switch (finding.kind) {
     case 'other':
     case 'no-result':

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { areNamed, guestsOf, listed } from './company';
+import { areNamed, guestsOf, listed } from './invitees';
 
 const person = (name: string, code: string) => ({ name, account: code.padEnd(64, '0') });
 const shown = (...known: ReturnType<typeof person>[]) =>

@@ -7,7 +7,7 @@ import { normalised } from '../../lib/page/text';
 /** How people who are not known come in: by one link for all, or each by their own. */
 export type Way = 'link' | 'list';
 
-export interface Company {
+export interface Invitees {
   way: Way;
   /** The creator decides, too. */
   me: boolean;
@@ -57,7 +57,7 @@ export const calledBy = ({ name, code }: { name: string; code: string }): string
 
 /** Everybody who is asked. `own` is the creator's account. */
 export function guestsOf(
-  { way, me, myName, accounts, list }: Company,
+  { way, me, myName, accounts, list }: Invitees,
   known: Acquaintance[],
   own: string,
 ): Guest[] {

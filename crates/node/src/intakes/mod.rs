@@ -6,7 +6,7 @@
 //! matters: it can be killed at any moment, and others beside it go on. What must be announced to
 //! the other servers it leaves to the engine.
 
-pub(crate) mod sharing;
+pub(crate) mod engine_side;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,8 +28,8 @@ use crate::boards::archive::BoardArchive;
 use crate::boards::reading::read_sound_board;
 use crate::config::Config;
 use crate::disk::{Disk, TRY_EVERY};
-use crate::front::sharing::{ALIVE, ALIVE_MS, Alive, RoomView, Trouble};
 use crate::intake::{self, Pending};
+use crate::intakes::engine_side::{ALIVE, ALIVE_MS, Alive, RoomView, Trouble};
 use crate::memory::presence::{self, Bound, Full, Visitor};
 use crate::memory::verified::Verified;
 use crate::memory::watchers::Watchers;
@@ -47,7 +47,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const MISSED_MS: u64 = 10 * ALIVE_MS;
 
 /// An intake process.
-pub(crate) struct Front {
+pub(crate) struct IntakeProcess {
     config: Arc<Config>,
     platform: Arc<dyn Platform>,
     provider: Arc<dyn EngineProvider>,
@@ -97,10 +97,10 @@ pub(crate) async fn start(
     config: Config,
     provider: Arc<dyn EngineProvider>,
     platform: Arc<dyn Platform>,
-) -> Result<Arc<Front>, StartError> {
+) -> Result<Arc<IntakeProcess>, StartError> {
     let store = Disk::join(&config.database()?, Arc::clone(&platform)).await?;
     let (intake, arriving) = mpsc::channel(intake::WAITING);
-    let front = Arc::new(Front {
+    let intake = Arc::new(IntakeProcess {
         config: Arc::new(config),
         platform: Arc::clone(&platform),
         provider,
@@ -114,45 +114,45 @@ pub(crate) async fn start(
         certificate_expires: AtomicU64::new(0),
         stop: watch::Sender::new(false),
     });
-    front.spawn(intake::run(store, arriving, |_, _| {}));
-    front.spawn(look(Arc::clone(&front)));
-    front.spawn(keep_trying(Arc::clone(&front)));
-    Ok(front)
+    intake.spawn(intake::run(store, arriving, |_, _| {}));
+    intake.spawn(look(Arc::clone(&intake)));
+    intake.spawn(keep_trying(Arc::clone(&intake)));
+    Ok(intake)
 }
 
 /// Reads what the engine shows, until the process stops.
-async fn look(front: Arc<Front>) {
+async fn look(intake: Arc<IntakeProcess>) {
     let mut trouble = Trouble::default();
     loop {
-        let read = front.read_views().await;
+        let read = intake.read_views().await;
         let failed = read.as_ref().err().map(|_| "read").into_iter().collect();
-        match (trouble.is_news(failed, front.platform.now_ms()), read) {
+        match (trouble.is_news(failed, intake.platform.now_ms()), read) {
             (true, Err(error)) => {
                 tracing::warn!(%error, "what the engine shows cannot be read; trying again");
             }
             (true, Ok(())) => tracing::info!("what the engine shows can be read again"),
             (false, _) => (),
         }
-        front.presence.lock().expect("no panic while held").forget(front.platform.now_ms());
-        front.platform.sleep(LOOK).await;
+        intake.presence.lock().expect("no panic while held").forget(intake.platform.now_ms());
+        intake.platform.sleep(LOOK).await;
     }
 }
 
 /// While nothing can be written, tries to: whoever looks whether this process is ready may send
 /// nobody to it meanwhile. What it writes is of no room, and counts for nothing.
-async fn keep_trying(front: Arc<Front>) {
-    let key = front.config.servers[usize::from(front.config.party)].key;
+async fn keep_trying(intake: Arc<IntakeProcess>) {
+    let key = intake.config.servers[usize::from(intake.config.party)].key;
     loop {
-        front.platform.sleep(TRY_EVERY).await;
-        if front.store.trouble().is_some() {
-            let seen = ostrakon_store::Seen { room: [0; 16], key, at: front.platform.now_ms() };
+        intake.platform.sleep(TRY_EVERY).await;
+        if intake.store.trouble().is_some() {
+            let seen = ostrakon_store::Seen { room: [0; 16], key, at: intake.platform.now_ms() };
             // Its failure is noted.
-            drop(front.store.take_in(&[Intake::Presence(seen)]).await);
+            drop(intake.store.take_in(&[Intake::Presence(seen)]).await);
         }
     }
 }
 
-impl Front {
+impl IntakeProcess {
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut stopping = self.stop.subscribe();
         self.platform.spawn(Box::pin(async move {

@@ -20,7 +20,7 @@ use crate::links::{Incoming, Links, Peers};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Many participants and their links.
-pub struct Front {
+pub struct Devices {
     links: Links,
     frames: mpsc::UnboundedReceiver<Incoming>,
     servers: BTreeMap<VerifyingKey, PartyId>,
@@ -28,7 +28,7 @@ pub struct Front {
     board: BTreeMap<u64, Arc<SignedEntry>>,
 }
 
-impl Front {
+impl Devices {
     /// Connects with all servers of a room, at `addresses` by number.
     #[must_use]
     pub fn start(room: &Room, identity: &Secret, addresses: &[String]) -> Self {

@@ -1,2 +1,2 @@
 /** An error whose message is a sentence of the catalogue, in the reader's language. */
-export class Told extends Error {}
+export class LocalizedError extends Error {}
