@@ -3,6 +3,7 @@
 
 mod attacks;
 mod described;
+mod disk;
 mod founding;
 #[path = "../../../agreement/tests/agreement/keys.rs"]
 mod keys;
