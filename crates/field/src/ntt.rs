@@ -72,8 +72,9 @@ impl Domain {
         }
     }
 
-    /// The values of a polynomial at the points. Of coefficients there may be more than points: those
-    /// that are a multiple of the length apart count together, since a point's power of it is 1.
+    /// The values of a polynomial at the points. Of coefficients there may be more than points:
+    /// those that are a multiple of the length apart count together, since a point's power of it is
+    /// 1.
     pub fn values_of(&self, coefficients: &[Fp]) -> Vec<Fp> {
         let mut values = vec![Fp::ZERO; self.length()];
         for part in coefficients.chunks(self.length()) {

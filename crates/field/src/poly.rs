@@ -153,7 +153,8 @@ impl Modulus {
         };
         quotient.resize(places, Fp::ZERO);
         quotient.reverse();
-        // The remainder has fewer than `degree` terms, so it is the same modulo X^N − 1, N ≥ degree.
+        // The remainder has fewer than `degree` terms, so it is the same modulo X^N − 1: N is not
+        // below the degree.
         let product = match &self.transforms {
             Some(Transforms { narrow, modulus, .. }) => narrow.times(&quotient, modulus),
             None => multiply(&quotient, &self.modulus),
@@ -208,7 +209,7 @@ pub fn roots(f: &[Fp], rng: &mut impl Rng) -> Option<Vec<Fp>> {
                 let shift = Fp::random(rng);
                 let mut half = modulus.power(shift, (Fp::P - 1) / 2);
                 // X^p − X is the product of all X − a: f divides it if and only if it splits, and
-                // so do its factors then. X^p + a = (X + a)^p is the square of `half` and once more.
+                // its factors do so then. X^p + a = (X + a)^p is the square of `half` by X + a.
                 let whole = length == degree + 1;
                 let shifted = [shift, Fp::ONE];
                 if whole && modulus.reduce(multiply(&modulus.square(&half), &shifted)) != shifted {
