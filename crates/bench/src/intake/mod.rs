@@ -34,9 +34,9 @@ pub use report::{Report, table};
 /// Bytes of payload of a row.
 const PAYLOAD: u32 = 64;
 /// Participants a second that an epoch allows for: it closes after so many seconds even without
-/// everybody, and earlier when everybody has submitted. The rate that a room admits follows from it
-/// too.
-const EXPECTED: u32 = 200;
+/// everybody, and earlier when everybody has submitted. Servers give out slots in turns, a few at
+/// each beat, so that their numbers stay even.
+const EXPECTED: u32 = 40;
 /// The fewest seconds of an epoch.
 const SHORTEST: u32 = 30;
 /// How often the servers' memory is looked at.
