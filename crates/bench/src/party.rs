@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, merkle};
 use ostrakon_kernels::{Prg, zeroed_table};
+use ostrakon_mixer::site::processor_time;
 use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_party::{Channel, Header, Instance, Party, PartyId, Roster};
 use ostrakon_replicated::Stock;
@@ -22,7 +23,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::control::{Command, Reply, Report};
-use crate::intake::processor_time;
 use crate::memory;
 use crate::room::Room;
 

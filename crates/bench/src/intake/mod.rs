@@ -19,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::Secret;
+use ostrakon_mixer::site::processor_time;
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 use rayon::prelude::*;
 
@@ -26,7 +27,6 @@ use crate::party::secret;
 use http::{Connection, Request};
 use load::{Epoch, Latencies, Lines};
 use machine::Most;
-pub(crate) use ostrakon_mixer::site::processor_time;
 use participant::{Participant, Room};
 use report::{Memory, Percentiles};
 pub use report::{Report, table};
