@@ -33,20 +33,25 @@ pub const PRACTICE: u32 = 0;
 /// have invented two.
 pub const USUAL_MINIMUM: u32 = 3;
 
-/// How many people have to take part so that a minimum is met, with equally many at each of the
-/// servers, give or take one: the servers give out places so.
+/// How many places a server may have given out when another one has given out so many: one more,
+/// and in a large room an eighth more, since servers that wait for each other's every place would
+/// be slow to take in thousands.
+#[must_use]
+pub fn most_beside(other: u32) -> u32 {
+    other.saturating_add(other / 8).saturating_add(1)
+}
+
+/// How many people have to take part so that a minimum is met, however they are spread over the
+/// servers, none of which gives out more places than [`most_beside`] another one.
 pub fn people_for(minimum: u32, trust: &Trust) -> u32 {
-    let (parties, corrupt) = (trust.parties() as u64, trust.corrupt() as u64);
-    let hidden = |people: u64| {
-        let at_corrupt = people / parties * corrupt + (people % parties).min(corrupt);
-        people - at_corrupt
-    };
-    // So many of n are at honest servers at most; the least that can be enough.
-    let mut people = u64::from(minimum) * parties / (parties - corrupt);
-    while hidden(people) < u64::from(minimum) {
-        people += 1;
-    }
-    u32::try_from(people).unwrap_or(u32::MAX).max(1)
+    let count = |parties: usize| u32::try_from(parties).unwrap_or(u32::MAX);
+    let (parties, corrupt) = (count(trust.parties()), count(trust.corrupt()));
+    // If each has given out so many, those at honest servers are enough. If one of them has given
+    // out one fewer, the corrupt ones can have no more than `most_beside` that.
+    let each = minimum.div_ceil(parties - corrupt);
+    let at_corrupt =
+        each.checked_sub(1).map_or(0, |fewest| most_beside(fewest).saturating_mul(corrupt));
+    minimum.saturating_add(at_corrupt).max(1)
 }
 
 /// The minimum that suits so many people who are expected: three are a group, nobody need wait for
@@ -56,9 +61,14 @@ pub fn minimum_for(people: u32, trust: &Trust) -> u32 {
     (1..=enough).rev().find(|minimum| people_for(*minimum, trust) <= enough).unwrap_or(1)
 }
 
-/// How many more people have to come, each to the server that has fewest, until a minimum is met.
-/// `present` counts those who are there, by server.
+/// How many more people have to come, each to the server that has fewest, until a minimum is met
+/// and there are as many as [`people_for`] says. `present` counts those who are there, by server.
 pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
+    let there = present.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
+    let missing = match minimum {
+        PRACTICE => 0,
+        _ => people_for(minimum, trust).saturating_sub(there),
+    };
     let mut present = ByParty::from(present.iter().copied().map(u64::from).collect::<Vec<_>>());
     let mut more = 0;
     // With the corrupt servers alone nobody is left when their participants are not counted.
@@ -67,7 +77,7 @@ pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
         present[fewest.expect("there are servers")] += 1;
         more += 1;
     }
-    more
+    more.max(missing)
 }
 
 /// Which engine mixes a room's messages, which is to say: whom its participants must trust.
@@ -462,32 +472,56 @@ mod tests {
         assert_eq!(RoomId::from_hex(&names[0].to_hex()[1..]), None);
     }
 
-    /// For every way in which people may be spread evenly, and for no fewer.
+    /// All ways in which so many people may be spread over `n` servers, fewest first, that none has
+    /// more than [`most_beside`] another one.
+    fn spreads(people: u32, n: usize) -> Vec<Vec<u32>> {
+        let mut found = Vec::new();
+        let mut open: Vec<Vec<u32>> = (0..=people / n as u32).map(|fewest| vec![fewest]).collect();
+        while let Some(spread) = open.pop() {
+            let left = people - spread.iter().sum::<u32>();
+            let others = (n - spread.len()) as u32;
+            let (last, most) = (*spread.last().unwrap(), most_beside(spread[0]));
+            match others {
+                0 if left == 0 => found.push(spread),
+                0 => {}
+                _ if left < last * others || left > most * others => {}
+                _ => open.extend((last..=most.min(left / others)).map(|next| {
+                    let mut spread = spread.clone();
+                    spread.push(next);
+                    spread
+                })),
+            }
+        }
+        found
+    }
+
+    /// For every way in which people may be spread, and for no fewer.
     #[test]
-    fn so_many_people_meet_a_minimum_however_they_are_spread_evenly() {
-        for minimum in 0..40 {
+    fn so_many_people_meet_a_minimum_however_they_are_spread() {
+        for minimum in 1..40 {
             for (n, corrupt) in [(2, 1), (3, 1), (4, 1), (5, 2), (5, 4), (7, 3), (7, 6)] {
                 let trust = Trust::new(n, corrupt, Delivery::Stoppable).unwrap();
-                let n = u32::try_from(n).unwrap();
                 let people = people_for(minimum, &trust);
                 for all in 0..=people + 9 {
-                    let mut spread: Vec<_> = (0..n).map(|server| (all + server) / n).collect();
-                    let needed = more_needed(&spread, minimum, &trust);
+                    let spreads = spreads(all, n);
+                    assert!(!spreads.is_empty());
                     // The servers with most are those that may have invented them.
-                    spread.sort_unstable();
-                    let hidden: u32 = spread[..spread.len() - corrupt].iter().sum();
-                    let enough = hidden >= minimum && all > 0;
-                    assert_eq!(enough, all >= people, "{minimum} of {trust:?}: {spread:?}");
-                    if all > 0 {
-                        assert_eq!(needed, people.saturating_sub(all));
-                    }
+                    let hidden = |spread: &Vec<u32>| spread[..n - corrupt].iter().sum::<u32>();
+                    let least = spreads.iter().map(hidden).min().unwrap();
+                    assert_eq!(least >= minimum, all >= people, "{all}, {minimum} of {trust:?}");
+                    let even: Vec<u32> = (0..n as u32).map(|i| (all + i) / n as u32).collect();
+                    let needed = more_needed(&even, minimum, &trust);
+                    assert_eq!(needed, people.saturating_sub(all), "{all}, {minimum} of {trust:?}");
                 }
             }
         }
         let trust = Trust::one_of_three();
         assert_eq!([0, 1, 2, 3, 4, 5].map(|m| people_for(m, &trust)), [1, 2, 3, 5, 6, 8]);
+        assert_eq!([16, 17, 18, 2000].map(|m| people_for(m, &trust)), [24, 27, 28, 3124]);
+        assert_eq!(more_needed(&[0, 0, 0], PRACTICE, &trust), 0);
         assert_eq!(more_needed(&[3, 2, 0], 3, &trust), 1, "badly spread, five are not enough");
         assert_eq!(more_needed(&[5, 0, 0], 3, &trust), 3);
+        assert_eq!(people_for(u32::MAX, &trust), u32::MAX);
     }
 
     #[test]

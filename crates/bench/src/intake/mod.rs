@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
+use ostrakon_broadcast::engines;
+use ostrakon_broadcast::room::{EngineKind, people_for};
 use ostrakon_crypto::Secret;
 use ostrakon_mixer::site::processor_time;
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
@@ -34,9 +36,9 @@ pub use report::{Report, table};
 /// Bytes of payload of a row.
 const PAYLOAD: u32 = 64;
 /// Participants a second that an epoch allows for: it closes after so many seconds even without
-/// everybody, and earlier when everybody has submitted. Servers give out slots in turns, a few at
-/// each beat, so that their numbers stay even.
-const EXPECTED: u32 = 40;
+/// everybody, and earlier when everybody has submitted. The rate that a room admits follows from it
+/// too.
+const EXPECTED: u32 = 200;
 /// The fewest seconds of an epoch.
 const SHORTEST: u32 = 30;
 /// How often the servers' memory is looked at.
@@ -229,10 +231,11 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
     let mut control = Connection::open(servers.ports[0]).await?;
     let info: ServersInfo = control.call(&Request::get("/api/v1/servers")).await?.json()?;
     let seconds = SHORTEST.max(options.clients / EXPECTED);
-    // An epoch closes as soon as all who have a place have handed in, if they are enough: here that
-    // is everybody, who come in groups.
-    let homes = u32::try_from(servers.ports.len()).context("there are few servers")?;
-    let minimum = options.clients - options.clients.div_ceil(homes);
+    // An epoch closes as soon as everybody has handed in, and when its time is over if they are
+    // enough: few of those who come in groups may be missing then.
+    let trust = engines::trust(EngineKind::Ruffle, servers.ports.len())?;
+    let is_met = |minimum: &u32| people_for(*minimum, &trust) <= options.clients;
+    let minimum = (1..=options.clients).rev().find(is_met).context("there are too few clients")?;
     let body = serde_json::json!({
         "name": "Intake",
         "payload": PAYLOAD,

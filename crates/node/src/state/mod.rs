@@ -385,7 +385,7 @@ impl World {
         }
         let given = u32::try_from(slots.len()).expect("at most 1024 slots");
         if collecting.assigned[author] + given > collecting.most_for(author, after) {
-            return Err(Invalid("a server gives out one slot more than the fuller other one"));
+            return Err(Invalid("a server gives out hardly more slots than the fuller other one"));
         }
         let announcement = after[author.index()];
         Ok(Some(Change::Assign {

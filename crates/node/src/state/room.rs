@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_broadcast::EpochContext;
 use ostrakon_broadcast::engine::{Shape, slot_class};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
+use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers, most_beside};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{ByParty, PartyId, Trust};
 
@@ -134,10 +134,10 @@ impl Collecting {
         self.keys.entry(owner.key).or_default().insert(slot);
     }
 
-    /// How many slots a server that knows so many announcements of each may have given out: one
-    /// more than the fullest of the others has that must be honest, if this one is not, so that the
-    /// corrupt ones cannot seat everybody in their own classes, where they do not count
-    /// ([`ostrakon_broadcast::room::people_for`]).
+    /// How many slots a server that knows so many announcements of each may have given out:
+    /// [`most_beside`] what the fullest of the others has that must be honest, if this one is not,
+    /// so that the corrupt ones cannot seat everybody in their own classes, where they do not
+    /// count ([`ostrakon_broadcast::room::people_for`]).
     pub fn most_for(&self, author: PartyId, after: &[u64]) -> u32 {
         let others = self.given.iter().zip(after).filter(|((class, _), _)| *class != author);
         let known = |((_, given), known): ((PartyId, &BTreeMap<u64, u32>), &u64)| {
@@ -146,7 +146,7 @@ impl Collecting {
         let mut known: Vec<u32> = others.map(known).collect();
         known.sort_unstable_by(|a, b| b.cmp(a));
         let also_corrupt = self.trust.corrupt().saturating_sub(1);
-        known.get(also_corrupt).copied().unwrap_or(0).saturating_add(1)
+        most_beside(known.get(also_corrupt).copied().unwrap_or(0))
     }
 
     /// How many of the room's slots are of a server's class, if it has so many.

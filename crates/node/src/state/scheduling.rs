@@ -6,8 +6,8 @@
 //! **Every server** says that an epoch is *due* ([`due`]), by its own clock and by what was handed
 //! in at it (`docs/spec/rooms.md`, section 3):
 //! * the epoch's clock starts with its first participant, so an idle room uses up no stock;
-//! * it is due when the clock has run out and as many have handed in as meet the minimum if they
-//!   are spread evenly. If there are so many only after the clock had run out, it begins anew then:
+//! * it is due when the clock has run out and as many have handed in as meet the minimum however
+//!   the servers spread them. If there are so many only after the clock had run out, it begins anew then:
 //!   whoever comes after others have left is not sealed at once, with whom it finds;
 //! * another server's word that it is due counts as its word that there are so many;
 //! * it is due before its time when every slot was used;
@@ -32,7 +32,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use ostrakon_broadcast::engine::Form;
-use ostrakon_broadcast::room::{RoomId, people_for};
+use ostrakon_broadcast::room::{RoomId, most_beside, people_for};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
@@ -75,8 +75,8 @@ pub fn remaining(collecting: &Collecting, room: &Room, now: u64) -> Option<u64> 
     Some(ends_at(collecting, room)?.saturating_sub(now))
 }
 
-/// Whether as many have handed in as meet the minimum if they are spread evenly, or another server
-/// says so.
+/// Whether as many have handed in as meet the minimum however the servers spread them, or another
+/// server says so.
 fn is_enough(collecting: &Collecting) -> bool {
     let count = u32::try_from(collecting.submitted.len()).unwrap_or(u32::MAX);
     count >= people_for(collecting.minimum, &collecting.trust)
@@ -245,9 +245,10 @@ pub fn patience(room: &Room) -> u64 {
 /// Gives slots of `me`'s class to those who are present and have none in the room's epoch; `None`
 /// if there is nobody or no slot left. In order of `present`, lowest slots first.
 ///
-/// No server gives out two more than another one that has slots left: then a number of people is
-/// enough or not, however they came. Those who are too many move, and if they do not, get a slot as
-/// long as this is not two more than the fuller of the others gave out ([`Collecting::most_for`]).
+/// No server gives out more than [`most_beside`] another one that has slots left: then a number of
+/// people is enough or not, however they came. Those who are too many move, and if they do not, get
+/// a slot as long as this is not beyond the same bound beside the fuller of the others
+/// ([`Collecting::most_for`]).
 pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> Option<Body> {
     let room = world.rooms.get(id)?;
     let collecting = room.collecting.as_ref()?;
@@ -264,7 +265,7 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
     let others = collecting.assigned.iter();
     let others = others
         .filter(|(class, count)| *class != me && **count < collecting.slots_of(*class, capacity));
-    let most = others.map(|(_, count)| count + 1).min().unwrap_or(capacity);
+    let most = others.map(|(_, count)| most_beside(*count)).min().unwrap_or(capacity);
     let own = collecting.assigned[me];
     let mut even = most.saturating_sub(own);
     let bound =

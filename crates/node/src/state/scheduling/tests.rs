@@ -369,7 +369,7 @@ fn slots_go_to_those_without_one_in_order_of_arrival() {
 
 /// Otherwise the same number of people would be enough or not, by where they came in.
 #[test]
-fn no_server_gives_out_two_slots_more_than_another_unless_people_stay() {
+fn no_server_gives_out_many_slots_more_than_another_unless_people_stay() {
     let (world, id) = with_slots(&[]);
     let three = waiting(&[50, 51, 52], false);
     assert_eq!(given(assign(&world, PartyId(0), &id, &three)), [(0, key(50))]);
@@ -381,6 +381,17 @@ fn no_server_gives_out_two_slots_more_than_another_unless_people_stay() {
     assert_eq!(assign(&world, PartyId(0), &id, &patient), None, "two more than the fuller one");
     let (world, id) = with_slots(&[0, 1, 2]);
     assert_eq!(given(assign(&world, PartyId(2), &id, &three)), [(5, key(50))]);
+    let everybody = waiting(&[50, 51, 52, 53], false);
+    // Eight for each other server: ten, in a room with places for that.
+    let eight: Vec<u32> = (0..24).filter(|slot| slot % 3 != 2).collect();
+    let (mut world, id) = with_slots(&eight);
+    world.rooms.get_mut(&id).unwrap().descriptor.capacity = 60;
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    for slot in (2..26).step_by(3) {
+        collecting.assign(slot, Owner { key: key(slot), announcement: 0 });
+    }
+    let slots = given(assign(&world, PartyId(2), &id, &everybody));
+    assert_eq!(slots, [(26, key(50)), (29, key(51))]);
     // Who has no slots left is not waited for.
     let (world, id) = with_slots(&[0, 3, 6, 2, 5, 8, 1]);
     assert_eq!(given(assign(&world, PartyId(1), &id, &three)), [(4, key(50)), (7, key(51))]);
