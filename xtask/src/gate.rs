@@ -1,8 +1,9 @@
 //! `cargo xtask test`: every check and every test.
 //!
-//! Two lanes run side by side, one for Rust and one for the page. Within a lane the quick steps
-//! come first. Every step has a budget, which is printed beside what it took; on a quiet machine a
-//! step that takes more than twice its budget fails the gate.
+//! Three lanes run side by side: one for Rust, one for the page, and one for what only computes and
+//! gives way to both. Within a lane the quick steps come first. Every step has a budget, which is
+//! printed beside what it took; on a quiet machine a step that takes more than twice its budget
+//! fails the gate.
 
 mod budget;
 mod inner;
@@ -41,7 +42,7 @@ pub struct Options {
     only: Vec<String>,
 }
 
-/// The steps of both lanes. Budgets are seconds on two cores, with the other lane beside.
+/// The steps of all lanes. Budgets are seconds on two cores, with the other lanes beside.
 const STEPS: [Step; 22] = [
     step(Lane::Rust, "fmt", Budget::of(10), |_| {
         shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))
@@ -54,16 +55,6 @@ const STEPS: [Step; 22] = [
     step(Lane::Rust, "build", Budget::cold(90, 800), |_| build()),
     step(Lane::Rust, "test", Budget::cold(520, 640), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| doctest()),
-    step(Lane::Rust, "clippy", Budget::cold(45, 300), |_| {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        shell::run(&mut shell::cargo(&arguments))
-    }),
-    step(Lane::Rust, "doc", Budget::cold(45, 150), |_| {
-        let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
-        shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
-    }),
-    step(Lane::Rust, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
-    step(Lane::Rust, "planted", Budget::cold(120, 300), |_| mutants::run_drawn()),
     step(Lane::Web, "web-install", Budget::cold(10, 90), |_| web::install()),
     step(Lane::Web, "web-format", Budget::of(60), |_| {
         shell::run(&mut web::npm(&["run", "format:check"]))
@@ -76,6 +67,18 @@ const STEPS: [Step; 22] = [
     step(Lane::Web, "web-test", Budget::of(80), |_| shell::run(&mut web::npm(&["run", "test"]))),
     step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
     step(Lane::Web, "e2e", Budget::of(360), browser_test).after(&["build"]),
+    // First what has a target folder of its own: cargo would have the tests wait for the others.
+    step(Lane::Checks, "planted", Budget::cold(240, 400), |_| mutants::run_drawn())
+        .after(&["build"]),
+    step(Lane::Checks, "clippy", Budget::cold(90, 300), |_| {
+        let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        shell::run(&mut shell::cargo(&arguments))
+    }),
+    step(Lane::Checks, "doc", Budget::cold(90, 200), |_| {
+        let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
+        shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
+    }),
+    step(Lane::Checks, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
     nightly("advisories", Budget::of(30), |_| advisories()),
     nightly("fuzz", Budget::of(3000), |_| fuzz::run()),

@@ -1,7 +1,7 @@
-//! Steps that run side by side: one after the other within a lane, both lanes at once.
+//! Steps that run side by side: one after the other within a lane, all lanes at once.
 //!
 //! What a step prints goes into a file of its own, `target/gate/STEP.log`, and is shown when the
-//! step fails: two lanes on one terminal would be unreadable.
+//! step fails: several lanes on one terminal would be unreadable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rustix::process::setpriority_process;
 
 use super::record::Record;
 use super::step::{Depth, Lane, Skipped, Step};
 use crate::shell;
+
+/// The "nice" value of what gives way: a tenth of what others get who want the processor, too.
+const LOW_PRIORITY: i32 = 10;
 
 /// What came of a step.
 pub enum Outcome {
@@ -115,7 +119,7 @@ pub fn run<'a>(steps: &[&'a Step], depth: Depth, record: Option<Record>) -> Resu
     };
     let start = now();
     std::thread::scope(|scope| {
-        let lanes = [Lane::Rust, Lane::Web].map(|lane| {
+        let lanes = [Lane::Rust, Lane::Web, Lane::Checks].map(|lane| {
             let (board, logs) = (&board, logs.as_path());
             scope.spawn(move || run_lane(lane, steps, board, logs, depth))
         });
@@ -138,6 +142,10 @@ fn run_lane(
     logs: &Path,
     depth: Depth,
 ) -> Result<()> {
+    if lane == Lane::Checks {
+        // Of this thread, and so of what it starts.
+        setpriority_process(None, LOW_PRIORITY).context("no lower priority is to be had")?;
+    }
     for step in steps.iter().filter(|step| step.lane == lane) {
         let log = log_of(logs, step);
         // What an earlier run has left is not this one's.

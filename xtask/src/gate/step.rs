@@ -15,6 +15,8 @@ pub enum Lane {
     Rust,
     /// The page, up to the browsers.
     Web,
+    /// What only computes, and gives way to the others: tests that wait leave it the processors.
+    Checks,
 }
 
 /// How much is tested.
@@ -46,7 +48,7 @@ pub struct Step {
     pub nightly: bool,
     /// How long it may take.
     pub budget: Budget,
-    /// Steps of the other lane that it needs the results of.
+    /// Steps of other lanes that it needs the results of.
     pub after: &'static [&'static str],
     /// Does it.
     pub run: fn(Depth) -> Result<()>,
@@ -68,7 +70,7 @@ pub const fn nightly(name: &'static str, budget: Budget, run: fn(Depth) -> Resul
 }
 
 impl Step {
-    /// The same step, which waits for these of the other lane.
+    /// The same step, which waits for these of other lanes.
     pub const fn after(self, after: &'static [&'static str]) -> Self {
         Self { after, ..self }
     }

@@ -346,7 +346,7 @@ async fn what_has_ended_without_a_result_makes_room_for_others() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("there is room");
+        tokio::time::timeout(Duration::from_secs(300), asked).await.expect("there is room");
         if number % 2 == 0 {
             member.cancel(&Cancellation::sign(id, &key(50))).await.unwrap();
         } else {

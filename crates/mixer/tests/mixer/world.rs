@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 /// How long anything may take on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 pub enum Control {
     /// Nothing moves until the other end is dropped.
