@@ -63,7 +63,8 @@ pub struct Checks<'a> {
 
 impl Checks<'_> {
     /// Runs this server's part, asking for others' words before it makes its own, which takes a
-    /// while: long ones travel when they are asked for. Gives back its tables, of which all are right.
+    /// while: long ones travel when they are asked for. Gives back its tables, of which all are
+    /// right.
     ///
     /// # Errors
     /// [`Halt::Stop`] if a digest differs or a table does not pass.
