@@ -62,18 +62,24 @@ impl ClientSeed {
 
     /// The seed of the pad for a slot (C1).
     pub fn pad(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
-        self.pad_of(&PadContext::new(context, self.round), slot, owner)
+        let (key, about) = self.pad_of(&PadContext::new(context, self.round), slot, owner);
+        keyed(key, &about).expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
     }
 
-    /// The same for many slots. The context must be of the seed's round. One-way, and a single
-    /// compression: servers make two for each row while a board is waited for.
-    pub fn pad_of(&self, context: &PadContext, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
+    /// Key and value whose hash begins with the same. The context must be of the seed's round.
+    /// One-way, and a single compression: servers make two for each row while a board is waited
+    /// for.
+    pub(crate) fn pad_of(
+        &self,
+        context: &PadContext,
+        slot: u32,
+        owner: &VerifyingKey,
+    ) -> (&[u8; 32], [u8; 64]) {
         let mut about = [0; 64];
         about[..PadContext::BYTES].copy_from_slice(&context.0);
         about[PadContext::BYTES..32].copy_from_slice(&slot.to_le_bytes());
         about[32..].copy_from_slice(&owner.0);
-        let pad = keyed(self.seed.expose(), &about);
-        pad.expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
+        (self.seed.expose(), about)
     }
 
     /// Bytes for the memory that only its holder reads: round and seed.

@@ -8,6 +8,7 @@ mod backend;
 pub mod generator;
 pub mod hash;
 pub mod locked;
+pub mod many;
 pub mod merkle;
 #[cfg(feature = "own-signatures")]
 pub mod own;

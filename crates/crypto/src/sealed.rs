@@ -36,9 +36,18 @@ impl ExchangeKey {
     /// What this key and the owner of the public half `other` have in common. `None` if `other` is
     /// of small order: then everybody knows it.
     pub fn agree(&self, other: &[u8; 32]) -> Option<Secret> {
-        let shared = self.exchange.with(other);
+        let shared = self.shared(other);
         let known = bool::from(shared[..].ct_eq(&[0; 32]));
         (!known).then(|| Secret::new(*shared))
+    }
+
+    fn shared(&self, other: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+        #[cfg(feature = "own-signatures")]
+        let made =
+            crate::own::shared(|| self.public(), other, || *self.exchange.with(other)).into();
+        #[cfg(not(feature = "own-signatures"))]
+        let made = self.exchange.with(other);
+        made
     }
 
     /// Opens what [`seal`] made for this key, under the same purpose and about the same things.
@@ -114,6 +123,20 @@ mod tests {
         assert!(one.agree(&of_small_order).is_none());
         of_small_order[0] = 1;
         assert!(one.agree(&of_small_order).is_none());
+    }
+
+    #[cfg(feature = "own-signatures")]
+    #[test]
+    fn an_exchange_that_is_known_is_of_both_its_keys() {
+        crate::own::remember();
+        let keys = [3, 4, 5].map(|seed| ExchangeKey::new(&Secret::new([seed; 32])));
+        for _ in 0..2 {
+            for (key, other) in keys.iter().flat_map(|key| keys.iter().map(move |o| (key, o))) {
+                let made = key.exchange.with(&other.public());
+                assert_eq!(key.agree(&other.public()).unwrap().expose(), &*made);
+            }
+            assert!(keys[0].agree(&[0; 32]).is_none(), "known, too, but to everybody");
+        }
     }
 
     #[test]

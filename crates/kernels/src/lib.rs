@@ -13,6 +13,7 @@
 //! - [`leaf_sums`]: the streams of a tree's leaves, added up by the bits of their numbers.
 //! - [`mask`]: selecting without a branch.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
+//! - [`lanes`]: BLAKE3 of eight short inputs at a time.
 //! - [`FixedKeyHash`]: correlation-robust hashing of blocks with AES under a public key.
 //!
 //! Work is split over rayon's threads when the `parallel` feature is on (the default); no result
@@ -24,6 +25,7 @@ mod bits;
 mod fixed_key;
 mod gather;
 pub mod gf64;
+pub mod lanes;
 mod mask;
 mod memory;
 pub mod permutation;

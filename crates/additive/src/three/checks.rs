@@ -15,23 +15,34 @@ use super::keys::Purpose;
 use super::messages::{A, B, FG, Kind, L, M, TABLES, U, WORDS, WordRoute, YZ};
 use super::registration::Run;
 use super::tables::{Mixing, Pads};
-use super::{K12, K13, K23, P1, P2};
+use super::{K12, K13, K23, P1, P2, P3};
 use crate::params::WORD;
 
 /// What a server has of the mix when the coin is tossed.
 pub struct Made {
     /// The messages of the tables that it sent or received, in the order of [`TABLES`].
     pub messages: [Option<Body>; 4],
-    /// At P1, y. At P2, β.
+    /// At P1, y. At P3, π1(a) + a′.
     pub inner: Vec<u8>,
 }
 
 impl Made {
     /// A table's message.
     pub fn message(&self, kind: Kind) -> &Bytes {
-        let place = TABLES.iter().position(|table| table.kind == kind).expect("one of the tables");
-        self.messages[place].as_ref().expect("a server asks for tables of its own").bytes()
+        let message = self.messages[place(kind)].as_ref();
+        message.expect("a server asks for tables of its own").bytes()
     }
+
+    /// A table's message, which is given up.
+    pub fn take(&mut self, kind: Kind) -> Bytes {
+        let message = self.messages[place(kind)].take();
+        message.expect("a server asks for tables of its own, once").into_bytes()
+    }
+}
+
+/// A table's place in [`TABLES`].
+pub fn place(kind: Kind) -> usize {
+    TABLES.iter().position(|table| table.kind == kind).expect("one of the tables")
 }
 
 /// One server's part in the checks.
@@ -42,31 +53,40 @@ pub struct Checks<'a> {
     pub mixing: &'a Mixing,
     /// The participants' pads.
     pub pads: &'a Pads<'a>,
+    /// The rows of C.
+    pub padded: &'a [&'a [u8]],
     /// The tables.
-    pub made: &'a Made,
+    pub made: Made,
     /// The vectors of the coin, for z2, z1, Δ and S.
     pub c: [Vec<u64>; 4],
 }
 
 impl Checks<'_> {
-    /// Runs this server's part.
+    /// Runs this server's part, asking for others' words before it makes its own, which takes a
+    /// while: long ones travel when they are asked for. Gives back its tables, of which all are
+    /// right.
     ///
     /// # Errors
     /// [`Halt::Stop`] if a digest differs or a table does not pass.
-    pub async fn run(&self) -> Result<(), Halt> {
+    pub async fn run(self) -> Result<Made, Halt> {
         match self.run.me() {
             P1 => self.as_p1().await,
             P2 => self.as_p2().await,
             _ => self.as_p3().await,
-        }
+        }?;
+        // y has served.
+        let inner = if self.run.me() == P3 { self.made.inner } else { Vec::new() };
+        Ok(Made { inner, ..self.made })
     }
 
     async fn as_p1(&self) -> Result<(), Halt> {
         let pi12 = self.mixing.permutation(Purpose::Pi12);
-        self.say(L, &[&self.l()]);
-        self.vouch(U, &[&self.u()]);
-        let y = add(compress(&self.c[1], &self.made.inner), &self.mixing.inner_z1());
-        self.vouch(YZ, &[&y, &self.z_of_z1()]);
+        let own = async {
+            self.say(L, &[&self.l()]);
+            self.vouch(U, &[&self.u()]);
+            let y = add(compress(&self.c[1], &self.made.inner), &self.mixing.inner_z1());
+            self.vouch(YZ, &[&y, &self.z_of_z1()]);
+        };
         let z2 = async {
             let [f, g] = self.confirmed(FG).await?;
             let z2 = self.made.message(Kind::Z2);
@@ -85,21 +105,24 @@ impl Checks<'_> {
             let stands = add(compress(&self.c[3], self.mixing.table(s)), &self.mixing.column(s));
             self.judge(Kind::S, stands == m)
         };
-        try_join3(z2, answer, s).await.map(|_| ())
+        join(try_join3(z2, answer, s), own).await.0.map(|_| ())
     }
 
     async fn as_p2(&self) -> Result<(), Halt> {
         let pi2 = self.mixing.permutation(Purpose::Pi2);
-        self.say(A, &[&self.a()]);
-        let a = self.compressed(0, Purpose::A);
-        self.vouch(FG, &self.fg(&self.s23_in_z2(&a), &a).each_ref().map(Vec::as_slice));
-        let l = self.l();
-        self.vouch(L, &[&l]);
         let delta = self.made.message(Kind::Delta);
-        self.vouch(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
+        let own = async {
+            self.say(A, &[&self.a()]);
+            let a = self.compressed(0, Purpose::A);
+            self.vouch(FG, &self.fg(&self.s23_in_z2(&a), &a).each_ref().map(Vec::as_slice));
+            let l = self.l();
+            self.vouch(L, &[&l]);
+            self.vouch(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
+        };
         let answer = async {
             let [u] = self.confirmed(U).await?;
-            let y = add(compress(&self.c[1], &self.made.inner), &u);
+            let beta = self.pads.compressed_over(self.padded, K12, &self.c[1]);
+            let y = add(beta, &u);
             let y = add(permute(self.mixing.permutation(Purpose::Pi12), &y), &self.z2_of_p2());
             self.say(YZ, &[&add(y, &self.mixing.own(Purpose::H)), &self.z_of_z1()]);
             Ok(())
@@ -110,20 +133,22 @@ impl Checks<'_> {
                 add(compress(&self.c[2], self.mixing.table(delta)), &self.mixing.column(delta));
             self.judge(Kind::Delta, stands == add(permute(pi2, &b), &b_prime))
         };
-        try_join(answer, delta).await.map(|_| ())
+        join(try_join(answer, delta), own).await.0.map(|_| ())
     }
 
     async fn as_p3(&self) -> Result<(), Halt> {
         let (pi1, pi2) =
             (self.mixing.permutation(Purpose::Pi1), self.mixing.permutation(Purpose::Pi2));
-        let s23 = self.pads.compressed(K23, &self.c[0]);
-        let [f, g] = self.fg(&s23, &self.compressed(0, Purpose::A));
-        self.say(FG, &[&f, &g]);
-        self.say(U, &[&self.u()]);
-        let a = self.a();
-        self.vouch(A, &[&a]);
-        let [b, b_prime] = self.b(&a);
-        self.vouch(B, &[&b, &b_prime]);
+        let own = async {
+            let s23 = self.pads.compressed(K23, &self.c[0]);
+            let [f, g] = self.fg(&s23, &self.compressed(0, Purpose::A));
+            self.say(FG, &[&f, &g]);
+            self.say(U, &[&self.u()]);
+            let a = self.a();
+            self.vouch(A, &[&a]);
+            let [b, b_prime] = self.b(&a);
+            self.vouch(B, &[&b, &b_prime]);
+        };
         let answer = async {
             let [l] = self.confirmed(L).await?;
             let delta = self.made.message(Kind::Delta);
@@ -136,7 +161,7 @@ impl Checks<'_> {
             let right = add(add(permute(pi1, &y), &a_prime), &self.mixing.own(Purpose::GPrime));
             self.judge(Kind::Z1, z == right)
         };
-        try_join(answer, z1).await.map(|_| ())
+        join(try_join(answer, z1), own).await.0.map(|_| ())
     }
 
     /// F = ⟨c1, s23⟩ + q, G = ⟨c1, a⟩ + g, of the compressed tables.
@@ -234,14 +259,5 @@ impl Checks<'_> {
         }
         let mut columns = words.body.chunks_exact(self.mixing.rows * WORD).map(read);
         Ok(std::array::from_fn(|_| columns.next().expect("the length is right")))
-    }
-}
-
-/// The pairs whose pads a server adds to C: P1 both of its own, P2 the one with P1.
-pub fn unpadded(party: u8) -> &'static [ostrakon_threeparty::pair::Pair] {
-    match party {
-        P1 => &[K12, K13],
-        P2 => &[K12],
-        _ => &[],
     }
 }

@@ -1,10 +1,9 @@
 //! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use futures::future::{Either, pending, select, try_join, try_join3};
 use ostrakon_crypto::{Digest, Secret, Transcript};
-use ostrakon_kernels::zeroed_table;
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, wire};
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
@@ -14,16 +13,16 @@ use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
 use ostrakon_threeparty::{Offence, Protocol, coin};
 use rayon::prelude::*;
 
-use super::checks::{Checks, Made, unpadded};
+use super::checks::{Checks, Made, place};
 use super::columns;
 use super::fault::{Abort, Fault};
-use super::keys::{BatchKeys, EpochKeys, PairStatement};
+use super::keys::{BatchKeys, EpochKeys, PairStatement, Purpose};
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
 use super::registration::{Held, Registry, Run, Unregistered};
 use super::tables::{Mixing, Owner, Pads};
-use super::{K23, P1, P2, P3};
+use super::{P1, P2};
 use crate::client::PadContext;
 
 pub use super::intake::{Refused, TakenIn, check, signed, verify_signature};
@@ -255,14 +254,8 @@ impl Mixed {
     /// Opens the rows (E15).
     pub async fn open(self) -> Opened {
         let Checked { mixing, made, seeds, tables, z1, .. } = self.state;
-        let opening = Opening {
-            run: &self.run,
-            mixing: &mixing,
-            made: &made,
-            seeds: &seeds,
-            tables: &tables,
-            z1,
-        };
+        let opening =
+            Opening { run: &self.run, mixing: &mixing, made, seeds: &seeds, tables: &tables, z1 };
         let (table, faults) = opening.run().await;
         Opened { table, accepted: mixing.rows as u32, faults }
     }
@@ -279,10 +272,11 @@ struct Checked {
 }
 
 /// What is sealed, as tables need it.
-struct Sealed<'a> {
+struct Sealed<'a, 's> {
     digest: Digest,
     owners: Vec<Owner<'a>>,
-    padded: Vec<u8>,
+    /// In order of slots.
+    submissions: Vec<Cow<'s, TakenIn<'s>>>,
 }
 
 /// Slots, and what is held of their owners.
@@ -323,35 +317,38 @@ impl<'a> Epoch<'a> {
         slots: Vec<Slot<TakenIn<'_>>>,
         randomness: [u8; 32],
     ) -> Result<Checked, Halt> {
-        let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
+        let (slots, held) = self.registered(slots)?;
+        let (seeds, coin, sealed) = self.sealed(&keys, &slots, &held, randomness).await?;
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
         let mixing = Mixing::new(rows, width, keys);
         let context = PadContext::new(&self.spec.context, self.spec.round);
         let pads = Pads::new(context, &sealed.owners);
-        let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
+        let padded: Vec<&[u8]> = sealed.submissions.iter().map(|taken| taken.padded()).collect();
+        let (made, headers) = self.tables(&mixing, &pads, &padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(coin).await?;
         let c = columns::vectors(&coin, width);
-        Checks { run: self.run, mixing: &mixing, pads: &pads, made: &made, c }.run().await?;
+        let checks =
+            Checks { run: self.run, mixing: &mixing, pads: &pads, padded: &padded, made, c };
+        let made = checks.run().await?;
         let mut transcript = Transcript::new("ostrakon/v1/clarion/ready");
         transcript.field(&sealed.digest.0).field(&coin.0);
         digests.iter().for_each(|digest| {
             transcript.field(&digest.0);
         });
-        let made = Made { inner: Vec::new(), ..made };
         let (ready, z1) = (transcript.finish(), digests[2]);
         Ok(Checked { ready, mixing, made, seeds, tables, z1 })
     }
 
     /// E0 to E5.
-    async fn sealed(
+    async fn sealed<'s>(
         &self,
         keys: &EpochKeys,
-        slots: Vec<Slot<TakenIn<'_>>>,
+        slots: &'s [Slot<TakenIn<'s>>],
+        held: &[&'a Held],
         randomness: [u8; 32],
-    ) -> Result<([Received; 3], coin::Committed, Sealed<'a>), Halt> {
+    ) -> Result<([Received; 3], coin::Committed, Sealed<'a, 's>), Halt> {
         let (run, spec) = (self.run, self.spec);
-        let (slots, held) = self.registered(slots)?;
         let contribution = self.contribution(randomness)?;
         let (nonce, value) = contribution.split_at(32);
         let nonce = nonce.try_into().expect("half of 64 bytes");
@@ -361,7 +358,7 @@ impl<'a> Epoch<'a> {
         let (seeds, committed, (accepted, submissions)) = try_join3(
             async { run.broadcast(Kind::SeedStatement, statement).await.map_err(Halt::from) },
             async { coin::commit(run, steps_of_coin, nonce, value).await.map_err(Halt::from) },
-            async { seal::agree(run, &scope, &slots, self.marks).await.map_err(Halt::from) },
+            async { seal::agree(run, &scope, slots, self.marks).await.map_err(Halt::from) },
         )
         .await?;
         self.stand_by(&committed)?;
@@ -374,12 +371,8 @@ impl<'a> Epoch<'a> {
             }
         }
         let digest = self.seal(&accepted).await?;
-        let owners = owners(&slots, &held, &accepted);
-        let width = spec.width as usize;
-        let mut padded = zeroed_table(if run.me() == P3 { 0 } else { accepted.len() * width });
-        let rows = padded.par_chunks_exact_mut(width).zip(&submissions).with_min_len(1024);
-        rows.for_each(|(row, submission)| row.copy_from_slice(submission.padded()));
-        Ok((seeds, committed, Sealed { digest, owners, padded }))
+        let owners = owners(slots, held, &accepted);
+        Ok((seeds, committed, Sealed { digest, owners, submissions }))
     }
 
     /// The slots of those who are registered, in ascending order and with what is held of their
@@ -392,17 +385,16 @@ impl<'a> Epoch<'a> {
         slots.retain(|slot| slot.slot < self.spec.slots);
         slots.sort_unstable_by_key(|slot| slot.slot);
         let (width, round, registry) = (self.spec.width as usize, self.spec.round, self.registry);
-        let look = |slot: &mut Slot<TakenIn<'t>>| {
-            let held = registry.get(&slot.owner)?;
+        let mut found = registry.find(slots.iter().map(|slot| &slot.owner));
+        let look = |(slot, held): (&mut Slot<TakenIn<'t>>, &mut Option<&'a Held>)| {
+            let Some(held) = held else { return };
             let fits = |submission: &TakenIn<'t>| {
                 submission.registration() == *held.registration()
                     && submission.padded().len() == width
             };
             slot.submission = slot.submission.take().filter(fits);
-            Some(held)
         };
-        let found: Vec<Option<&'a Held>> =
-            slots.par_iter_mut().with_min_len(1024).map(look).collect();
+        slots.par_iter_mut().zip(&mut found).with_min_len(1024).for_each(look);
         let mut known = found.iter();
         slots.retain(|_| known.next().is_some_and(Option::is_some));
         let held: Vec<&'a Held> = found.into_iter().flatten().collect();
@@ -467,35 +459,50 @@ impl<'a> Epoch<'a> {
         &self,
         mixing: &Mixing,
         pads: &Pads<'_>,
-        mut padded: Vec<u8>,
+        padded: &[&[u8]],
     ) -> Result<(Made, Vec<SignedHeader>), Halt> {
-        let me = self.run.me();
         let mut held = Tables { made: [None, None, None, None], headers: [None; 4] };
-        for pair in unpadded(me) {
-            pads.xor(*pair, &mut padded);
-        }
-        match me {
+        let inner = match self.run.me() {
+            // What is long travels when it is asked for, so that comes first.
             P1 => {
-                held.keep(Kind::Z2, self.table(mixing, Kind::Z2).await?);
-                let y = mixing.y(&padded, held.message(Kind::Z2));
+                let while_z2_comes = async {
+                    mixing.permutation(Purpose::Pi1);
+                    Ok(mixing.padless(padded, pads))
+                };
+                let (z2, padless) = try_join(self.table(mixing, Kind::Z2), while_z2_comes).await?;
+                held.keep(Kind::Z2, z2);
+                let y = mixing.y(padless, held.message(Kind::Z2));
                 held.keep(Kind::Z1, self.send_table(Kind::Z1, mixing.z1(&y)));
-                padded = y;
                 held.keep(Kind::S, self.table(mixing, Kind::S).await?);
+                y
             }
             P2 => {
-                let z2 = mixing.z2(&pads.table(K23, mixing.width));
-                held.keep(Kind::Z2, self.send_table(Kind::Z2, z2));
-                let (delta, z1) =
-                    try_join(self.table(mixing, Kind::Delta), self.table(mixing, Kind::Z1)).await?;
+                let sending = async {
+                    let z2 = self.send_table(Kind::Z2, mixing.z2(pads));
+                    mixing.permutation(Purpose::Pi2);
+                    Ok(z2)
+                };
+                let (delta, z1, z2) = try_join3(
+                    self.table(mixing, Kind::Delta),
+                    self.table(mixing, Kind::Z1),
+                    sending,
+                )
+                .await?;
+                held.keep(Kind::Z2, z2);
                 held.keep(Kind::Delta, delta);
                 held.keep(Kind::Z1, z1);
                 let s = mixing.s(held.message(Kind::Z1), held.message(Kind::Delta));
                 held.keep(Kind::S, self.send_table(Kind::S, s));
+                Vec::new()
             }
-            _ => held.keep(Kind::Delta, self.send_table(Kind::Delta, mixing.delta())),
-        }
+            _ => {
+                let (delta, inner) = mixing.delta();
+                held.keep(Kind::Delta, self.send_table(Kind::Delta, delta));
+                inner
+            }
+        };
         let headers = held.headers.into_iter().flatten().collect();
-        Ok((Made { messages: held.made, inner: padded }, headers))
+        Ok((Made { messages: held.made, inner }, headers))
     }
 
     fn send_table(&self, kind: Kind, message: Vec<u8>) -> (SignedHeader, Body) {
@@ -571,16 +578,12 @@ struct Tables {
 }
 
 impl Tables {
-    fn place(kind: Kind) -> usize {
-        TABLES.iter().position(|table| table.kind == kind).expect("a table")
-    }
-
     fn keep(&mut self, kind: Kind, (header, body): (SignedHeader, Body)) {
-        self.headers[Self::place(kind)] = Some(header);
-        self.made[Self::place(kind)] = Some(body);
+        self.headers[place(kind)] = Some(header);
+        self.made[place(kind)] = Some(body);
     }
 
     fn message(&self, kind: Kind) -> &[u8] {
-        self.made[Self::place(kind)].as_ref().expect("kept before").bytes()
+        self.made[place(kind)].as_ref().expect("kept before").bytes()
     }
 }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_kernels::{Prg, gather, gather_xor_prg, xor_into, zeroed_table};
+use ostrakon_kernels::{Prg, gather, gather_xor, xor_into};
 use ostrakon_party::{Body, Received};
 use ostrakon_threeparty::Statement;
 use ostrakon_threeparty::pair::Pair;
@@ -23,7 +23,7 @@ pub struct Opening<'a> {
     /// Shapes and keys.
     pub mixing: &'a Mixing,
     /// The own tables.
-    pub made: &'a Made,
+    pub made: Made,
     /// All servers' statements about seeds.
     pub seeds: &'a [Received; 3],
     /// All servers' statements about tables.
@@ -35,12 +35,12 @@ pub struct Opening<'a> {
 impl Opening<'_> {
     /// Gives, gets and computes. Returns the table and the faults met on the way, which could not
     /// stop it.
-    pub async fn run(&self) -> (Vec<u8>, Vec<Fault>) {
+    pub async fn run(mut self) -> (Vec<u8>, Vec<Fault>) {
         self.give();
         match self.run.me() {
             P1 => {
                 let (d, faults) = self.seed(Kind::OpenD).await;
-                let mut table = self.table(Kind::S).to_vec();
+                let mut table = self.take(Kind::S);
                 self.mixing.keys.prg(Purpose::B).xor_at(0, &mut table);
                 d.xor_at(0, &mut table);
                 (table, faults)
@@ -48,34 +48,35 @@ impl Opening<'_> {
             P2 => {
                 let (b, faults) = self.seed(Kind::OpenB).await;
                 let pi2 = self.mixing.permutation(Purpose::Pi2);
-                let z1 = self.table(Kind::Z1);
-                let mut table = zeroed_table(z1.len());
-                gather_xor_prg(&mut table, z1, self.mixing.width, pi2, &b, 0);
-                xor_into(&mut table, self.table(Kind::Delta));
+                let mut table = self.take(Kind::Delta);
+                let z1 = self.mixing.table(self.made.message(Kind::Z1));
+                gather_xor(&mut table, z1, self.mixing.width, pi2);
+                b.xor_at(0, &mut table);
                 (table, faults)
             }
             _ => {
                 let (z1, faults) = self.z1().await;
-                (self.of_p3(self.mixing.table(&z1)), faults)
+                // π2(z1 + π1(a) + a′).
+                let mut inner = std::mem::take(&mut self.made.inner);
+                let mut table = self.in_place(z1);
+                xor_into(&mut inner, &table);
+                let pi2 = self.mixing.permutation(Purpose::Pi2);
+                gather(&mut table, &inner, self.mixing.width, pi2);
+                (table, faults)
             }
         }
     }
 
-    /// P3: π2(z1 + π1(a) + a′).
-    fn of_p3(&self, z1: &[u8]) -> Vec<u8> {
-        let (mixing, width) = (self.mixing, self.mixing.width);
-        let mut a = zeroed_table(z1.len());
-        mixing.keys.prg(Purpose::A).fill(&mut a);
-        let mut inner = zeroed_table(z1.len());
-        let a_prime = mixing.keys.prg(Purpose::APrime);
-        gather_xor_prg(&mut inner, &a, width, mixing.permutation(Purpose::Pi1), &a_prime, 0);
-        xor_into(&mut inner, z1);
-        gather(&mut a, &inner, width, mixing.permutation(Purpose::Pi2));
-        a
+    /// The table of a message that is needed no longer, where it lies.
+    fn take(&mut self, kind: Kind) -> Vec<u8> {
+        let message = self.made.take(kind);
+        self.in_place(message)
     }
 
-    fn table(&self, kind: Kind) -> &[u8] {
-        self.mixing.table(self.made.message(kind))
+    fn in_place(&self, message: Bytes) -> Vec<u8> {
+        let mut table = Vec::from(message);
+        table.truncate(self.mixing.bytes());
+        table
     }
 
     /// Sends each peer what it misses, or holds it ready: the lower holder sends, the higher one

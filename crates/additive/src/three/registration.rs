@@ -2,6 +2,7 @@
 //! hold the two seeds of every participant that its pairs share.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use futures::future::{join, pending};
 use ostrakon_crypto::sealed::ExchangeKey;
@@ -85,13 +86,35 @@ impl Held {
 /// Everybody who is registered, at one round.
 #[derive(Default)]
 pub struct Registry {
-    held: HashMap<VerifyingKey, Held>,
+    /// In the order of registration numbers, as long as there was one occasion.
+    held: Vec<(VerifyingKey, Held)>,
+    /// Where each participant is, made when that is asked for first.
+    places: OnceLock<HashMap<VerifyingKey, usize>>,
 }
 
 impl Registry {
     /// What is held of a participant.
     pub fn get(&self, owner: &VerifyingKey) -> Option<&Held> {
-        self.held.get(owner)
+        self.place(owner).map(|place| &self.held[place].1)
+    }
+
+    fn place(&self, owner: &VerifyingKey) -> Option<usize> {
+        let places = || self.held.iter().enumerate().map(|(place, (owner, _))| (*owner, place));
+        self.places.get_or_init(|| places().collect()).get(owner).copied()
+    }
+
+    /// [`Registry::get`] of each of some participants. If they come in the order in which they
+    /// registered, nothing is searched.
+    pub fn find<'a>(&self, owners: impl Iterator<Item = &'a VerifyingKey>) -> Vec<Option<&Held>> {
+        let mut rest = self.held.iter();
+        let held = |owner: &VerifyingKey| match rest.as_slice() {
+            [(next, held), ..] if next == owner => {
+                rest.next();
+                Some(held)
+            }
+            _ => self.get(owner),
+        };
+        owners.map(held).collect()
     }
 
     /// How many are registered.
@@ -106,12 +129,23 @@ impl Registry {
 
     /// Forgets a participant.
     pub fn remove(&mut self, owner: &VerifyingKey) {
-        self.held.remove(owner);
+        if let Some(place) = self.place(owner) {
+            self.held.remove(place);
+            self.places.take();
+        }
     }
 
     /// Takes in an occasion's registrations. Who registers anew is held as registered last.
     pub fn admit(&mut self, registered: Registry) {
-        self.held.extend(registered.held);
+        let mut new = Vec::new();
+        for (owner, held) in registered.held {
+            match self.place(&owner) {
+                Some(place) => self.held[place].1 = held,
+                None => new.push((owner, held)),
+            }
+        }
+        self.held.extend(new);
+        self.places.take();
     }
 
     /// Hashes every seed forward, once the epochs before the round are settled at all servers.
@@ -120,7 +154,7 @@ impl Registry {
     /// [`Forgotten`] if the round has passed.
     pub fn advance_to(&mut self, round: u64) -> Result<(), Forgotten> {
         let mut seeds: Vec<&mut ClientSeed> =
-            self.held.values_mut().flat_map(|held| &mut held.seeds).collect();
+            self.held.iter_mut().flat_map(|(_, held)| &mut held.seeds).collect();
         seeds.par_iter_mut().with_min_len(1024).try_for_each(|seed| seed.advance_to(round))
     }
 }
@@ -294,7 +328,7 @@ async fn finish(
         };
         (entry.owner, held)
     });
-    Ok(Registry { held: held.collect() })
+    Ok(Registry { held: held.collect(), places: OnceLock::new() })
 }
 
 fn encode_lacking(opened: &[Opened<'_>]) -> Vec<u8> {
