@@ -1,12 +1,8 @@
 //! Circuits in the clear, against definitions.
 
-use ostrakon_authbits::bound;
 use ostrakon_authbits::programs::sketch::Sketch;
-use ostrakon_computation::GENERATIONS;
 use ostrakon_crypto::Secret;
-use ostrakon_stats::{
-    Answer, BadQuestion, Bin, Form, Group, MEMBERS, Place, Question, Statistic, segment_for,
-};
+use ostrakon_stats::{Answer, BadQuestion, Bin, Form, Group, Place, Question, Statistic};
 
 pub fn question(form: Form, statistics: Vec<Statistic>) -> Question {
     let text = "How long did it take?".into();
@@ -198,37 +194,6 @@ fn every_word_of_a_question_is_in_its_digest() {
     others[5].form = Form::Grouped { width: 8, groups: 2 };
     for (i, other) in others.iter().enumerate() {
         assert_ne!(other.digest(), base.digest(), "{i}");
-    }
-}
-
-#[test]
-fn a_small_question_gets_a_segment_as_sure_as_a_large_one() {
-    for ands in [0, 1, 50, 1_000, 100_000] {
-        let spec = segment_for(3, ands, 1).expect("there is one");
-        assert!(spec.triples >= ands && spec.validate(3).is_ok() && spec.security == 46);
-    }
-}
-
-/// How many attempts there can be at one answer (committee.md, C8): each is a vector of the
-/// members' generations, which only grow, most slowly one at a time.
-fn attempts(members: usize) -> u32 {
-    let (mut generations, mut attempts) = (vec![1; members], 1);
-    while let Some(one) = generations.iter_mut().find(|one| **one < GENERATIONS) {
-        *one += 1;
-        attempts += 1;
-    }
-    attempts
-}
-
-/// Attack: corrupt members lie in every preparation, withhold what would convict them when they see
-/// that the lie would not have passed, and begin again, as often as all members may.
-#[test]
-fn all_attempts_at_an_answer_together_are_as_sure_as_is_said() {
-    for members in MEMBERS {
-        let spec = segment_for(members, 1, 1).expect("there is one");
-        let one = bound::segment(members, spec.triples, spec.bucket);
-        let all = one + f64::from(attempts(members)).log2();
-        assert!(all <= -40.0, "{members} members: 2^{all:.2}");
     }
 }
 
