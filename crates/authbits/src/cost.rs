@@ -110,9 +110,9 @@ pub fn elements(parties: usize, elements: usize) -> Cost {
 
 /// [`crate::Segment::evaluate`].
 pub fn circuit(parties: usize, circuit: &Circuit) -> Cost {
-    let layers = circuit.layers();
-    let sizes = layers.iter().map(|layer| layer.ands.len()).filter(|ands| *ands > 0);
-    sizes
+    circuit
+        .and_layers()
+        .into_iter()
         .map(|ands| exchange(parties, (2 * ands).div_ceil(8)))
         .fold(Cost::default(), |sum, layer| sum + layer)
 }

@@ -13,7 +13,7 @@ use ostrakon_graph::watch::Watch;
 use ostrakon_party::{Instance, PartyId, wire};
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Keeping, Price, Run};
+use crate::job::{About, AttemptId, Ended, Job, Keeping, Price, Run};
 use crate::marks::Marks;
 
 /// Seconds.
@@ -78,7 +78,7 @@ impl Job for Graphs {
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
-            let Run { about, party, number, inputs, marks, randomness, progress } = run;
+            let Run { about, party, attempt: which, inputs, marks, randomness, progress } = run;
             let terms = asked::terms(about.draft).map_err(|e| Ended::Final(sentence(e)))?;
             let owners: Vec<VerifyingKey> =
                 inputs.iter().map(|input| input.entry.contributor).collect();
@@ -89,7 +89,7 @@ impl Job for Graphs {
                 made_for: about.draft.earlier().unwrap_or(about.computation),
                 terms: &terms,
                 minimum: about.draft.minimum,
-                number,
+                number: which.number,
                 owners: &owners,
                 contributions: contributions.map_err(|e| Ended::Final(sentence(e)))?,
                 watch: Watch::new(move |stage| {
@@ -128,9 +128,9 @@ impl Job for Graphs {
         asked::terms(draft).map_or(0, |terms| 8 * terms.words(inputs))
     }
 
-    fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
+    fn instances(&self, about: About<'_>, inputs: usize, which: AttemptId) -> Vec<Instance> {
         let Ok(terms) = asked::terms(about.draft) else { return Vec::new() };
-        attempt::instances(about.computation, &terms, inputs, number)
+        attempt::instances(about.computation, &terms, inputs, which.number)
     }
 
     fn describe(&self, draft: &Draft) -> Value {

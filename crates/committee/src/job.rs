@@ -21,14 +21,23 @@ pub struct About<'a> {
     pub committee: &'a Committee,
 }
 
+/// An attempt among all that there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptId {
+    /// Names it among all of this committee.
+    pub number: u64,
+    /// Whether it is the first at its computation: no member has begun another one.
+    pub first: bool,
+}
+
 /// An attempt at a computation (C8), which one thread of its own makes.
 pub struct Run<'a> {
     /// What is computed.
     pub about: About<'a>,
     /// This member, in the attempt's session.
     pub party: Party,
-    /// Names the attempt among all of this committee.
-    pub number: u64,
+    /// Which attempt it is.
+    pub attempt: AttemptId,
     /// The sealed inputs, in the seal's order; each has passed [`Job::check`].
     pub inputs: Vec<Input>,
     /// The computation's journal.
@@ -142,7 +151,7 @@ pub trait Job: Send + Sync {
     }
 
     /// What is sent and kept under an attempt on so many inputs, to be forgotten when it is over.
-    fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance>;
+    fn instances(&self, about: About<'_>, inputs: usize, attempt: AttemptId) -> Vec<Instance>;
 
     /// A draft's parameters, for people and programs.
     fn describe(&self, draft: &Draft) -> Value;

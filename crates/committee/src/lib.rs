@@ -20,7 +20,7 @@ mod view;
 
 pub use course::{PIECE_BYTES, Uploaded};
 pub use graph::Graphs;
-pub use job::{About, Ended, Job, Jobs, Keeping, Price, Run, Tell};
+pub use job::{About, AttemptId, Ended, Job, Jobs, Keeping, Price, Run, Tell};
 pub use marks::Marks;
 pub use overview::{Overview, overview};
 pub use peers::{Peers, Unreached};

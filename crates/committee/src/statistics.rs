@@ -15,7 +15,7 @@ use ostrakon_stats::{
 };
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Price, Run};
+use crate::job::{About, AttemptId, Ended, Job, Price, Run};
 use crate::marks::Marks;
 
 /// AND gates of the largest circuit: what two gigabytes of memory bear.
@@ -120,13 +120,14 @@ impl Job for Statistics {
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
-            let Run { about, party, number, inputs, marks, randomness, .. } = run;
+            let Run { about, party, attempt, inputs, marks, randomness, .. } = run;
+            let AttemptId { number, first } = attempt;
             let asked = self.asked(about.draft, about.committee).map_err(Ended::Final)?;
             // Each has passed `check`.
             let reports = inputs.iter().map(|input| asked.read_again(input));
             let reports = reports.collect::<Result<Vec<_>, _>>();
             let reports = reports.map_err(|bad| Ended::Final(sentence(bad)))?;
-            let sealed = Sealed { scope: asked.scope(), run: number, reports: &reports };
+            let sealed = Sealed { scope: asked.scope(), run: number, first, reports: &reports };
             let mut journal = Kept(marks);
             let answered = compute(&party, &self.exchange, sealed, &mut journal, randomness).await;
             let answered = answered.map_err(|failed| ended(about.committee, &failed))?;
@@ -160,10 +161,11 @@ impl Job for Statistics {
         true
     }
 
-    fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
+    fn instances(&self, about: About<'_>, inputs: usize, attempt: AttemptId) -> Vec<Instance> {
         let Ok(question) = question(about.draft) else { return Vec::new() };
         let ands = question.circuit(inputs.max(1)).ands();
-        let spec = segment_for(about.committee.members.len(), ands, number);
+        let AttemptId { number, first } = attempt;
+        let spec = segment_for(about.committee.members.len(), ands, (number, first));
         spec.iter().map(SegmentSpec::instance).collect()
     }
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circuits::{outputs, size_output, sketch_outputs};
-use crate::question::{Form, Question, Statistic};
+use crate::circuits::{outputs, size_output};
+use crate::estimate::Counts;
+use crate::question::{Form, Question, Statistic, sketch};
 
 /// A bin of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,9 +132,12 @@ impl Question {
             }
             Statistic::Distinct => {
                 let Form::Items { counters } = self.form else { return None };
-                let at_least_none = |i: usize| Some(u64::try_from(read(i)?.max(0)).unwrap_or(0));
-                let (sum, occupied) = (at_least_none(0)?, at_least_none(1)?);
-                Answer::Distinct { estimate: estimate(counters, sum, occupied) }
+                let opened = (0..numbers.len()).map(read).collect::<Option<Vec<_>>>()?;
+                let (used, ones) = opened.split_first()?;
+                let scale = self.scales(statistic).first().map_or(0.0, |scale| *scale as f64);
+                let (sketch, noise) = (sketch(counters), 2.0 * scale * scale);
+                let counts = Counts { sketch, used: *used, ones, noise };
+                Answer::Distinct { estimate: counts.estimate() }
             }
             Statistic::Circuit(_) => {
                 Answer::Circuit((0..numbers.len()).map(read).collect::<Option<Vec<_>>>()?)
@@ -164,21 +168,4 @@ fn bins(bounds: &[u64], counts: &[i64]) -> Vec<Bin> {
     let ends = bounds.iter().copied().map(Some).chain([None]);
     let bin = |((from, to), count): ((u64, Option<u64>), &i64)| Bin { from, to, count: *count };
     starts.zip(ends).zip(counts).map(bin).collect()
-}
-
-/// `HyperLogLog`'s estimate of 2^w·Σ_i 2^-i·(counters that reach entry i) and the number of
-/// counters that are not empty; counting of empty ones where few are full.
-fn estimate(counters: u16, sum: u64, occupied: u64) -> u64 {
-    let k = f64::from(counters);
-    debug_assert!(sketch_outputs(counters).0 < 53, "exact in a double");
-    let entries = i32::try_from(crate::question::sketch(counters).entries).unwrap_or(i32::MAX);
-    // With noise both may be more than there can be.
-    let least = k / 2f64.powi(entries);
-    let inverse = (k - sum as f64 / 2f64.powi(entries)).max(least);
-    let occupied = occupied.min(counters.into());
-    let estimate = 0.7213 / (1.0 + 1.079 / k) * k * k / inverse;
-    let empty = k - occupied as f64;
-    let estimate = if estimate <= 2.5 * k && empty > 0.0 { k * (k / empty).ln() } else { estimate };
-    // Neither negative nor beyond any sum of reports.
-    estimate.round() as u64
 }

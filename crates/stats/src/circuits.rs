@@ -4,14 +4,16 @@ use ostrakon_authbits::circuit::{Builder, Circuit, Wire};
 use ostrakon_authbits::programs::arithmetic::{compress, popcount, sum};
 use ostrakon_authbits::programs::noise;
 use ostrakon_authbits::programs::select::{less, noisy_select, select_among};
+use ostrakon_authbits::programs::sketch::Sketch;
 
 use crate::question::own::{OwnCircuit, Reads};
 use crate::question::{Form, Question, Statistic, digits, sketch};
 
-/// Bits of the opened sum of a sketch, and of its number of counters that are not empty.
-pub(crate) fn sketch_outputs(counters: u16) -> (usize, usize) {
-    let occupied = digits(counters.into());
-    (sketch(counters).entries - 1 + occupied + 1, occupied)
+/// Numbers that are opened of a sketch, by the most that each can be: cells in use, and the ones of
+/// each level.
+fn sketch_counts(counters: u16) -> impl Iterator<Item = usize> {
+    let Sketch { cells, levels, coins, .. } = sketch(counters);
+    std::iter::once(cells).chain(std::iter::repeat_n(coins, levels))
 }
 
 /// Bits in which a number is opened that stays below 2^`width` without noise: with noise, in two's
@@ -40,8 +42,7 @@ pub(crate) fn outputs(question: &Question, statistic: &Statistic, count: usize) 
         }
         Statistic::Distinct => {
             let Form::Items { counters } = question.form else { return Vec::new() };
-            let (sum, occupied) = sketch_outputs(counters);
-            vec![signed(sum, scale(0)), signed(occupied, scale(1))]
+            sketch_counts(counters).map(|most| signed(digits(most), scale(0))).collect()
         }
         Statistic::Circuit(own) => {
             let added = if own.reads() == Some(Reads::Each) { digits(count) } else { 0 };
@@ -57,14 +58,18 @@ pub(crate) fn size_output(question: &Question, count: usize) -> usize {
 }
 
 /// Draws of noise for a statistic, by their scales.
-fn draws(question: &Question, statistic: &Statistic) -> Vec<u64> {
+pub(crate) fn draws(question: &Question, statistic: &Statistic) -> Vec<u64> {
     let scales = question.scales(statistic);
     let times = match statistic {
         _ if scales.is_empty() => 0,
         Statistic::Quantile(_) => question.form.width(),
         Statistic::Histogram(bounds) => bounds.len() + 1,
         Statistic::Top { candidates, .. } => (*candidates).into(),
-        Statistic::Sum | Statistic::Variance | Statistic::Distinct | Statistic::Circuit(_) => 1,
+        Statistic::Distinct => match question.form {
+            Form::Items { counters } => sketch_counts(counters).count(),
+            _ => 0,
+        },
+        Statistic::Sum | Statistic::Variance | Statistic::Circuit(_) => 1,
     };
     scales.repeat(times)
 }
@@ -170,14 +175,11 @@ impl Making {
     fn distinct(&mut self, question: &Question, counters: u16) {
         let sketch = sketch(counters);
         let bits: Vec<Wire> = (0..sketch.bits()).map(|i| self.builder.input(i)).collect();
-        let (sum, occupied) = sketch.summary(&mut self.builder, &bits);
-        let lengths = sketch_outputs(counters);
+        let counts = sketch.summary(&mut self.builder, &bits);
         for statistic in &question.statistics {
-            let scales = question.scales(statistic);
-            for (i, (number, length)) in
-                [(&sum, lengths.0), (&occupied, lengths.1)].iter().enumerate()
-            {
-                let number = self.blurred((*number).clone(), *length, scales.get(i).copied());
+            let scale = question.scales(statistic).first().copied();
+            for (number, most) in counts.iter().zip(sketch_counts(counters)) {
+                let number = self.blurred(number.clone(), digits(most), scale);
                 number.into_iter().for_each(|wire| self.builder.open(wire));
             }
         }

@@ -23,6 +23,8 @@ use crate::seal;
 
 /// Bits of statistical security of all preparations for an answer together.
 const SECURITY: u32 = 40;
+/// More bits of the first of them: it may use up a quarter of the whole.
+const MORE_OF_FIRST: u32 = 2;
 /// Sizes of buckets that are tried; the fewest leaky triples win.
 const BUCKETS: std::ops::RangeInclusive<usize> = 3..=8;
 
@@ -33,6 +35,8 @@ pub struct Sealed<'a> {
     pub scope: Scope<'a>,
     /// Names this use of the servers' session; never used twice in it.
     pub run: u64,
+    /// Whether it is the first attempt at this answer: of all others it is not.
+    pub first: bool,
     /// The reports of the seal, in its order.
     pub reports: &'a [Report],
 }
@@ -157,17 +161,27 @@ impl From<Abort> for Failed {
 }
 
 /// Bits of statistical security of one preparation by so many members. Who makes it break off has
-/// seen whether its lie would have passed, so that every attempt at an answer is a try: each
-/// member begins [`GENERATIONS`] at most, and all of them add up to 2^-40.
-pub fn security(members: usize) -> u32 {
-    let attempts = (GENERATIONS as usize).saturating_mul(members);
-    // ⌈log₂ attempts⌉.
-    SECURITY + attempts.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
+/// seen whether its lie would have passed, so that every attempt at an answer is a try. The first,
+/// which seldom has others after it, may fail with a quarter of 2^-40. Those that follow, of which
+/// each member begins all but one of [`GENERATIONS`] at most, fail with the rest together.
+pub fn security(members: usize, first: bool) -> u32 {
+    if first {
+        return SECURITY + MORE_OF_FIRST;
+    }
+    let later = (GENERATIONS as usize - 1).saturating_mul(members);
+    // log₂ of later/(1 − 2^-2), rounded up.
+    let parts = later.saturating_mul(1 << MORE_OF_FIRST).div_ceil((1 << MORE_OF_FIRST) - 1);
+    SECURITY + parts.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
 }
 
-/// The cheapest segment for so many AND gates; `None` if there is none.
-pub fn segment_for(parties: usize, ands: usize, number: u64) -> Option<SegmentSpec> {
-    segment_of(parties, ands, number, security(parties))
+/// The cheapest segment for so many AND gates in the first attempt at an answer, or in a later one;
+/// `None` if there is none.
+pub fn segment_for(
+    parties: usize,
+    ands: usize,
+    (number, first): (u64, bool),
+) -> Option<SegmentSpec> {
+    segment_of(parties, ands, number, security(parties, first))
 }
 
 pub(crate) fn segment_of(
@@ -176,17 +190,23 @@ pub(crate) fn segment_of(
     number: u64,
     security: u32,
 ) -> Option<SegmentSpec> {
+    let of = |triples, bucket| SegmentSpec { number, triples, bucket, security };
+    // More triples make a small segment as sure as a large one, and may be cheaper than larger
+    // buckets.
     let smallest = |bucket: usize| {
-        // A few more triples make a small segment as sure as a large one.
-        let mut triples = ands.max(1);
-        loop {
-            let spec = SegmentSpec { number, triples, bucket, security };
-            match spec.validate(parties) {
-                Ok(()) => return Some(spec),
-                Err(_) if triples < ands.max(1 << 19) => triples += triples.div_ceil(8),
-                Err(_) => return None,
-            }
+        let is_sure = |triples: &usize| of(*triples, bucket).validate(parties).is_ok();
+        let (mut unsure, mut sure) = (ands.max(1) - 1, MAX_TRIPLES);
+        if is_sure(&(unsure + 1)) {
+            return Some(of(unsure + 1, bucket));
         }
+        if !is_sure(&sure) {
+            return None;
+        }
+        while sure - unsure > 1 {
+            let middle = usize::midpoint(unsure, sure);
+            if is_sure(&middle) { sure = middle } else { unsure = middle }
+        }
+        Some(of(sure, bucket))
     };
     BUCKETS.filter_map(smallest).min_by_key(SegmentSpec::leaky)
 }
@@ -221,7 +241,7 @@ impl<'a> Plan<'a> {
         exchange: &'a ExchangeKey,
         sealed: &Sealed<'a>,
     ) -> Result<Self, Failed> {
-        let Sealed { scope, run, reports } = *sealed;
+        let Sealed { scope, run, reports, .. } = *sealed;
         scope.question.validate()?;
         let members = scope.committee.members();
         let same = members.iter().map(|member| member.key).eq(party.roster.keys.iter().copied());
@@ -291,7 +311,7 @@ pub async fn compute(
     randomness: Secret,
 ) -> Result<Answered, Failed> {
     let plan = Plan::new(party, exchange, &sealed)?;
-    let security = security(plan.parties());
+    let security = security(plan.parties(), sealed.first);
     carry_out(&plan, journal, randomness, (security, None)).await
 }
 

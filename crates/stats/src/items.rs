@@ -5,9 +5,8 @@ use ostrakon_crypto::{Digest, Secret, Transcript};
 
 use crate::question::sketch as size;
 
-/// The sketch of a list: of each counter the entries up to the highest rank of its things are
-/// random strings, the others zero. Who knows the scope can rank things; whose they are stays in
-/// the report.
+/// The sketch of a list: the cells and the coins that its things fall on are random, all others
+/// zero. Who knows the scope can find out where a thing falls; whose it is stays in the report.
 pub(crate) fn sketch(
     counters: u16,
     scope: &Digest,
@@ -15,21 +14,20 @@ pub(crate) fn sketch(
     randomness: &Secret,
 ) -> Bits {
     let size = size(counters);
-    let mut reached = vec![0; size.counters];
+    let mut reached = vec![false; size.bits()];
     for thing in things {
         let mut transcript = Transcript::new("ostrakon/v1/stats/thing");
         let hash = transcript.field(&scope.0).field(thing).finish().0;
-        let word = |part: &[u8]| part.iter().rev().fold(0, |word, b| word << 8 | u64::from(*b));
-        let counter = word(&hash[..8]) as usize & (size.counters - 1);
-        let rank = (word(&hash[8..16]).trailing_zeros() as usize + 1).min(size.entries);
-        reached[counter] = rank.max(reached[counter]);
+        let word = |i: usize| u64::from_le_bytes(hash.as_chunks().0[i]);
+        // Both sizes are powers of two.
+        let cell = word(0) as usize & (size.cells - 1);
+        let level = (word(1).trailing_zeros() as usize).min(size.levels - 1);
+        let coin = word(2) as usize & (size.coins - 1);
+        reached[cell * size.string..][..size.string].fill(true);
+        reached[size.level(level) + coin] = true;
     }
     let mut random = vec![0; size.bits().div_ceil(8)];
     randomness.fill("ostrakon/v1/stats/strings of a sketch", &[], &mut random);
-    (0..size.bits())
-        .map(|i| {
-            let (counter, entry) = (i / size.string / size.entries, i / size.string % size.entries);
-            entry < reached[counter] && random[i / 8] >> (i % 8) & 1 == 1
-        })
-        .collect()
+    let drawn = |i: usize| random[i / 8] >> (i % 8) & 1 == 1;
+    reached.into_iter().enumerate().map(|(i, reached)| reached && drawn(i)).collect()
 }

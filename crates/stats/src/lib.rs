@@ -21,6 +21,7 @@ mod budget;
 mod circuits;
 mod committee;
 mod compute;
+mod estimate;
 mod group;
 mod intake;
 mod items;

@@ -1,9 +1,11 @@
 //! How many AND gates a question takes at most, before anything is built: who asks is not trusted.
 
 use ostrakon_authbits::programs::noise;
+use ostrakon_authbits::programs::sketch::Sketch;
 
+use crate::circuits::draws;
 use crate::question::own::Reads;
-use crate::question::{Form, Question, Statistic, digits};
+use crate::question::{Form, Question, Statistic, digits, sketch};
 
 /// Digits of a number of reports.
 const PLACES: u64 = 17;
@@ -78,9 +80,11 @@ impl Question {
                 };
                 sum * groups + own
             }
-            // 15 gates for the OR of a string, one for that of the entries above, one in a sum.
+            // 15 gates for the OR of a string; one for each cell and each coin in a sum.
             Form::Items { counters } => {
-                Load { fixed: sum.fixed + 33 * 17 * u64::from(counters) + 1000, each: 0 }
+                let Sketch { cells, string, levels, coins } = sketch(counters);
+                let gates = cells * string + levels * coins;
+                Load { fixed: sum.fixed + gates as u64, each: 0 }
             }
         }
     }
@@ -113,7 +117,9 @@ impl Question {
                 let round = all * (4 * count + 2 * name);
                 Load { fixed: all * (first + count) + places * round, each: 4 * all + width }
             }
-            Statistic::Distinct => Load { fixed: noise.iter().sum(), each: 0 },
+            Statistic::Distinct => {
+                Load { fixed: draws(self, statistic).into_iter().map(draw).sum(), each: 0 }
+            }
             Statistic::Circuit(own) => {
                 let weight = (own.ands() + own.free_gates().div_ceil(FREE)) as u64;
                 let bits: u64 = own.outputs().iter().map(|bits| *bits as u64).sum();

@@ -15,7 +15,7 @@ pub const WIDTH: std::ops::RangeInclusive<u8> = 2..=48;
 pub const WIDTH_OF_SQUARES: u8 = 24;
 /// Groups of a question.
 pub const GROUPS: std::ops::RangeInclusive<u16> = 2..=256;
-/// Counters of a sketch.
+/// Cells of a sketch.
 pub const COUNTERS: std::ops::RangeInclusive<u16> = 16..=4096;
 /// Candidates of a ranking.
 pub const CANDIDATES: std::ops::RangeInclusive<u16> = 2..=1024;
@@ -44,7 +44,7 @@ pub enum Form {
     },
     /// Things, of which different ones are counted over all reports ([`Statistic::Distinct`]).
     Items {
-        /// Counters of the sketch, a power of two: the error is about 1.04/√counters.
+        /// Cells of the sketch, a power of two: the error is at most about 0.92/√counters.
         counters: u16,
     },
 }
@@ -104,9 +104,11 @@ impl Form {
     }
 }
 
-/// The sketch of a number of counters: 33 entries of 16 bits each (stormy.md, section 9).
+/// The sketch of a number of cells: strings of 16 bits, and on 32 levels twice as many coins
+/// (statistics.md, section 7).
 pub(crate) fn sketch(counters: u16) -> Sketch {
-    Sketch { counters: counters.into(), entries: 33, string: 16 }
+    let cells = usize::from(counters);
+    Sketch { cells, string: 16, levels: 32, coins: 2 * cells }
 }
 
 /// Something that is computed of all reports together.
@@ -307,8 +309,8 @@ impl Question {
     /// changes a sum by up to 2^w − 1 (w the bits of what is added up), a sum of squares by up to
     /// the square of that, all counts of
     /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1. With
-    /// groups these are twice as much, but for counts. Of lists, one *thing* in one list changes
-    /// the height of one counter: the sum of 2^w·2^-M by less than 2^w.
+    /// groups these are twice as much, but for counts. Of lists, one *thing* more in one list
+    /// changes the number of cells in use by 1 at most, and that of ones of one level by 1.
     pub(crate) fn scales(&self, statistic: &Statistic) -> Vec<u64> {
         let width = self.form.width();
         // Who moves from a group to another one changes the answers of both.
@@ -319,10 +321,7 @@ impl Question {
             Statistic::Sum => vec![most],
             Statistic::Variance => vec![most, most * ((1 << width) - 1)],
             Statistic::Histogram(_) | Statistic::Top { .. } => vec![2],
-            Statistic::Distinct => match self.form {
-                Form::Items { counters } => vec![1 << sketch(counters).entries, 1],
-                _ => Vec::new(),
-            },
+            Statistic::Distinct => vec![1],
             Statistic::Circuit(own) => {
                 own.outputs().iter().map(|bits| places * ((1u128 << bits) - 1)).collect()
             }
@@ -367,7 +366,8 @@ impl Question {
     }
 }
 
-/// Things that a statistic opens, each with noise of its own.
+/// Things that a statistic opens and that one report changes each by the most, every one with noise
+/// of its own. (Of the levels of a sketch a thing changes one.)
 fn parts(statistic: &Statistic) -> u64 {
     match statistic {
         Statistic::Variance | Statistic::Distinct => 2,

@@ -155,6 +155,17 @@ impl Circuit {
         self.depths.iter().copied().max().unwrap_or(0)
     }
 
+    /// AND gates of each depth, from 1 on: what each round of an evaluation opens.
+    pub fn and_layers(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.depth() as usize];
+        for (gate, depth) in self.gates.iter().zip(&self.depths[self.inputs..]) {
+            if let Gate::And(..) = gate {
+                sizes[*depth as usize - 1] += 1;
+            }
+        }
+        sizes
+    }
+
     /// Names the circuit, for drafts and records.
     pub fn digest(&self) -> Digest {
         let mut gates = Vec::with_capacity(9 * self.gates.len());
@@ -200,7 +211,14 @@ impl Circuit {
     /// The gates by AND depth, each with its wire: of each depth first the AND gates, then the
     /// others in an order in which they can be computed.
     pub(crate) fn layers(&self) -> Vec<Layer> {
-        let mut layers = vec![Layer::default(); self.depth() as usize + 1];
+        let mut sizes = vec![0; self.depth() as usize + 1];
+        self.depths[self.inputs..].iter().for_each(|depth| sizes[*depth as usize] += 1);
+        let ands = std::iter::once(0).chain(self.and_layers());
+        let empty = |(ands, all)| Layer {
+            ands: Vec::with_capacity(ands),
+            free: Vec::with_capacity(all - ands),
+        };
+        let mut layers: Vec<Layer> = ands.zip(sizes).map(empty).collect();
         for (i, gate) in self.gates.iter().enumerate() {
             let wire = self.inputs + i;
             let layer = &mut layers[self.depths[wire] as usize];
@@ -214,7 +232,6 @@ impl Circuit {
 }
 
 /// The gates of one AND depth.
-#[derive(Clone, Default)]
 pub(crate) struct Layer {
     /// Output, left and right input.
     pub(crate) ands: Vec<(u32, u32, u32)>,

@@ -1,26 +1,28 @@
 //! How many distinct items many people have seen, from the XOR of their sketches.
 //!
-//! A sketch has k counters of w entries; entry i (from 1) of a counter is a string of s bits, zero
-//! if no item of the counter has rank i or more, else random. The XOR of all people's strings is
-//! zero
-//! where all are, and otherwise with probability 2^-s; the suffix-OR inside each counter makes that
-//! harmless for small s (an entry that reads zero by chance is filled in by those above it). With M
-//! the highest entry of a counter that is not empty, Σ2^-M = k − Σ_i 2^-i·(counters with M ≥ i):
-//! only this sum and the number of counters that are not empty are opened, of which the estimate of
-//! HyperLogLog (Flajolet, Fusy, Gandouet, Meunier, 2007) is made in public.
+//! A sketch has k cells and, on each of some levels, m coins. An item falls into one cell, and on
+//! level r with 2^-r on one coin of it. A cell is a string of s bits, a coin a single bit: zero in a
+//! sketch of which no item falls there, else random. So in the XOR of all people's sketches a cell
+//! that somebody has used reads zero with 2^-s, and a coin that somebody has thrown is one with
+//! exactly 1/2, whatever anybody adds to it who does not know it. No AND gate asks whether a coin
+//! was thrown: the number of ones of each level is opened, and the number of cells in use, of which
+//! the estimate is made in public. Levels as in Flajolet and Martin (1985), random bits in the place
+//! of marks so that sketches can be added up.
 
-use super::arithmetic::{compress, popcount};
+use super::arithmetic::popcount;
 use crate::circuit::{Builder, Circuit, Wire};
 
 /// The size of a sketch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sketch {
     /// k.
-    pub counters: usize,
-    /// w.
-    pub entries: usize,
+    pub cells: usize,
     /// s.
     pub string: usize,
+    /// Levels, from 1; the last one has the items of all that would follow.
+    pub levels: usize,
+    /// m.
+    pub coins: usize,
 }
 
 /// a ∨ b.
@@ -45,45 +47,39 @@ fn any(builder: &mut Builder, bits: &[Wire]) -> Wire {
 }
 
 impl Sketch {
-    /// Bits of a sketch.
+    /// Bits of a sketch: cell by cell, then level by level.
     pub fn bits(&self) -> usize {
-        self.counters * self.entries * self.string
+        self.cells * self.string + self.levels * self.coins
     }
 
-    /// From the XOR of sketches (counter by counter, entry by entry) to 2^w·Σ_i 2^-i·(counters with
-    /// M ≥ i), and the number of counters that are not empty; each lowest digit first.
+    /// Where the coins of a level (from 0) begin.
+    pub fn level(&self, level: usize) -> usize {
+        self.cells * self.string + level * self.coins
+    }
+
+    /// From the XOR of sketches to the number of cells in use, and that of ones on each level; each
+    /// lowest digit first. k·(s − 1) + k − s(k) + levels·(m − s(m)) AND gates, with s(n) the number
+    /// of ones in n.
     ///
     /// # Panics
     /// If a size is zero or the number of bits another.
-    pub fn summary(&self, builder: &mut Builder, bits: &[Wire]) -> (Vec<Wire>, Vec<Wire>) {
-        assert!(self.bits() > 0 && bits.len() == self.bits(), "the bits of one sketch");
-        let mut reached = vec![Vec::with_capacity(self.counters); self.entries];
-        for counter in bits.chunks(self.entries * self.string) {
-            let mut above: Option<Wire> = None;
-            for (entry, string) in counter.chunks(self.string).enumerate().rev() {
-                let filled = any(builder, string);
-                let filled = above.map_or(filled, |above| or(builder, above, filled));
-                reached[entry].push(filled);
-                above = Some(filled);
-            }
-        }
-        let occupied = popcount(builder, &reached[0]);
-        let mut columns = vec![Vec::new(); self.entries - 1 + occupied.len()];
-        for (entry, column) in reached.into_iter().enumerate().skip(1) {
-            columns[self.entries - 1 - entry] = column;
-        }
-        for (digit, &wire) in occupied.iter().enumerate() {
-            columns[self.entries - 1 + digit].push(wire);
-        }
-        (compress(builder, columns), occupied)
+    pub fn summary(&self, builder: &mut Builder, bits: &[Wire]) -> Vec<Vec<Wire>> {
+        let sizes = [self.cells, self.string, self.levels, self.coins];
+        assert!(!sizes.contains(&0) && bits.len() == self.bits(), "the bits of one sketch");
+        let (cells, coins) = bits.split_at(self.level(0));
+        let used: Vec<Wire> =
+            cells.chunks(self.string).map(|string| any(builder, string)).collect();
+        let mut counts = vec![popcount(builder, &used)];
+        counts.extend(coins.chunks(self.coins).map(|level| popcount(builder, level)));
+        counts
     }
 
     /// The circuit that opens the summary.
     pub fn circuit(&self) -> Circuit {
         let mut builder = Builder::new(self.bits());
         let bits: Vec<Wire> = (0..self.bits()).map(|i| builder.input(i)).collect();
-        let (sum, occupied) = self.summary(&mut builder, &bits);
-        sum.into_iter().chain(occupied).for_each(|wire| builder.open(wire));
+        let counts = self.summary(&mut builder, &bits);
+        counts.into_iter().flatten().for_each(|wire| builder.open(wire));
         builder.finish()
     }
 }

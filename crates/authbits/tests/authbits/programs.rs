@@ -167,71 +167,59 @@ fn a_committee_draws_noise() {
     assert_eq!(drawn[0], drawn[1]);
 }
 
+/// The numbers of a summary, read from what its circuit opens.
+fn counts(sketch: &Sketch, input: &[bool]) -> Vec<u64> {
+    let digits = |most: usize| (usize::BITS - most.leading_zeros()) as usize;
+    let opened = sketch.circuit().evaluate(input);
+    let mut rest = &opened[..];
+    let mut read = |most: usize| {
+        let (own, others) = rest.split_at(digits(most));
+        rest = others;
+        number(own)
+    };
+    let mut counts = vec![read(sketch.cells)];
+    counts.extend((0..sketch.levels).map(|_| read(sketch.coins)));
+    assert!(rest.is_empty());
+    counts
+}
+
 #[test]
-fn sketches_are_summed_by_their_highest_entries() {
+fn cells_in_use_and_ones_of_each_level_are_counted() {
     for sketch in [
-        Sketch { counters: 3, entries: 2, string: 2 },
-        Sketch { counters: 5, entries: 4, string: 3 },
-        Sketch { counters: 1, entries: 1, string: 1 },
+        Sketch { cells: 3, string: 2, levels: 2, coins: 4 },
+        Sketch { cells: 5, string: 3, levels: 4, coins: 7 },
+        Sketch { cells: 1, string: 1, levels: 1, coins: 1 },
     ] {
-        let circuit = sketch.circuit();
-        let outputs = circuit.outputs();
         for seed in 0..200 {
             // About one string in two is empty.
             let mut input = bits(seed, sketch.bits());
-            let empty = bits(seed + 1000, sketch.bits());
+            let empty = bits(seed + 1000, sketch.cells);
             input
                 .chunks_mut(sketch.string)
                 .zip(empty)
                 .filter(|(_, e)| *e)
                 .for_each(|(s, _)| s.fill(false));
-            let highest = |counter: &[bool]| {
-                let mut entries = counter.chunks(sketch.string);
-                entries.rposition(|string| string.contains(&true)).map_or(0, |i| i + 1)
-            };
-            let tops: Vec<usize> =
-                input.chunks(sketch.entries * sketch.string).map(highest).collect();
-            let weight = |top: usize| (1u64 << sketch.entries) - (1 << (sketch.entries - top));
-            let expected: u64 = tops.iter().map(|top| weight(*top)).sum();
-            let occupied = tops.iter().filter(|top| **top > 0).count() as u64;
-            let out = circuit.evaluate(&input);
-            let digits = outputs - (usize::BITS - sketch.counters.leading_zeros()) as usize;
-            assert_eq!((number(&out[..digits]), number(&out[digits..])), (expected, occupied));
+            let (cells, coins) = input.split_at(sketch.cells * sketch.string);
+            let used = cells.chunks(sketch.string).filter(|s| s.contains(&true)).count() as u64;
+            let ones = |level: &[bool]| level.iter().filter(|one| **one).count() as u64;
+            let mut expected = vec![used];
+            expected.extend(coins.chunks(sketch.coins).map(ones));
+            assert_eq!(counts(&sketch, &input), expected);
         }
     }
-    let full = Sketch { counters: 1024, entries: 33, string: 16 }.circuit();
-    assert!((570_000..576_000).contains(&full.ands()), "{}", full.ands());
 }
 
-/// N4: a string of an entry that is not empty reads zero with 2^-s. If counting stopped at the
-/// first entry that reads empty, large counts would be far too low; the suffix-OR leaves an error
-/// of the highest entry alone.
+/// As many AND gates as the formula says: k·(s − 1) + k − s(k) + levels·(m − s(m)). With an OR of
+/// 16 bits for each of 33 entries of 1,024 counters it would be 574,000.
 #[test]
-fn n4_short_strings_bias_large_counts_but_for_the_suffix_or() {
-    let (counters, entries) = (256, 20);
-    // Heights around the twelfth entry, as of a million things.
-    let coins = bits(77, counters * entries);
-    let height = |coins: &[bool]| coins.iter().position(|coin| *coin).unwrap_or(0) + 11;
-    let tops: Vec<usize> = coins.chunks(entries).map(|coins| height(coins).min(entries)).collect();
-    let sum = |tops: &mut dyn Iterator<Item = usize>| tops.map(|top| 0.5f64.powi(top as i32)).sum();
-    let truth: f64 = sum(&mut tops.iter().copied());
-    for (string, with, without) in [(4, 0.85..1.0, 0.0..0.5), (16, 0.99..1.01, 0.9..1.01)] {
-        let sketch = Sketch { counters, entries, string };
-        let mut input = bits(78, sketch.bits());
-        for (counter, top) in input.chunks_mut(entries * string).zip(&tops) {
-            counter[top * string..].fill(false);
-        }
-        let circuit = sketch.circuit();
-        let out = circuit.evaluate(&input);
-        let digits = circuit.outputs() - (usize::BITS - counters.leading_zeros()) as usize;
-        let found = counters as f64 - number(&out[..digits]) as f64 / 2f64.powi(entries as i32);
-        // Counts are in inverse proportion to the sums.
-        assert!(with.contains(&(truth / found)), "{string} bits: {}", truth / found);
-        let run = |counter: &[bool]| {
-            let mut strings = counter.chunks(string);
-            strings.position(|string| !string.contains(&true)).unwrap_or(entries)
-        };
-        let naive: f64 = sum(&mut input.chunks(entries * string).map(run));
-        assert!(without.contains(&(truth / naive)), "{string} bits: {}", truth / naive);
+fn a_coin_costs_one_gate_and_a_cell_as_many_as_its_string_has_bits() {
+    for (sketch, ands) in [
+        (Sketch { cells: 1024, string: 16, levels: 32, coins: 2048 }, 81_887),
+        (Sketch { cells: 3, string: 2, levels: 2, coins: 5 }, 10),
+    ] {
+        let fewer = |n: usize| n - n.count_ones() as usize;
+        let Sketch { cells, string, levels, coins } = sketch;
+        let formula = cells * (string - 1) + fewer(cells) + levels * fewer(coins);
+        assert_eq!((sketch.circuit().ands(), formula), (ands, ands));
     }
 }

@@ -118,7 +118,7 @@ impl Server {
     fn compute(&mut self, number: u64) -> Result<Outcome> {
         let (question, seal) = self.taken.take().context("there are no reports")?;
         let scope = scope(&self.members, &question);
-        let sealed = Sealed { scope, run: number, reports: &seal.reports };
+        let sealed = Sealed { scope, run: number, first: true, reports: &seal.reports };
         let random = Secret::new(secret()?);
         self.used.written.clear();
         let begun = now();

@@ -144,7 +144,7 @@ fn print(document: &impl Serialize) -> Result<()> {
 }
 
 fn check(plan: &Plan) -> Result<Strength> {
-    Ok(plan.check(ostrakon_stats::security(plan.members))?)
+    Ok(plan.check(ostrakon_stats::security(plan.members, true))?)
 }
 
 fn plan(options: PlanOptions) -> Result<()> {

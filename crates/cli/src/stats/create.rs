@@ -15,7 +15,7 @@ use crate::{output, system};
 
 /// Fewest reports of which something is told, unless another number is given.
 const MINIMUM: u32 = 10;
-/// Counters of a sketch of things: they are off by 1.04/√1024.
+/// Cells of a sketch of things: counts are off by at most about 0.92/√1024.
 const COUNTERS: u16 = 1024;
 
 /// Options of `stats create`.
@@ -47,10 +47,11 @@ pub struct Options {
     groups: Vec<String>,
     /// Everybody reports a list of things, and it is counted how many different ones there are in
     /// all lists together, about: within 3 % twice out of three times. Whoever names made-up things
-    /// for all counters but one reads that one, unless --epsilon adds noise.
+    /// for all cells of the count but one reads that one, unless --epsilon adds noise.
     #[arg(long, conflicts_with_all = ["statistic", "groups", "largest"])]
     things: bool,
-    /// The largest number that can be reported; the next power of two less one is the limit.
+    /// The largest number that somebody could report. It is rounded up to a power of two less one,
+    /// which is the limit: with 20000 numbers up to 32767 are taken, and none above.
     #[arg(long, default_value_t = 65_535)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..1 << 48))]
     largest: u64,

@@ -13,7 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::tape::{Begun, unwritten};
 use super::turn::Wanted;
 use super::{Course, Trouble};
-use crate::job::{Ended, Run};
+use crate::job::{AttemptId, Ended, Run};
 use crate::marks::Marks;
 use crate::service::Inner;
 use crate::store::StoreError;
@@ -42,8 +42,7 @@ pub(super) struct Attempt {
 #[derive(Clone)]
 struct Named {
     session: SessionId,
-    /// Among all of the committee.
-    number: u64,
+    which: AttemptId,
     instances: Arc<[Instance]>,
 }
 
@@ -77,9 +76,9 @@ impl Course {
             vector
         };
         self.retire(inner);
-        let (session, number) = self.session_of(&seal, &vector);
-        let instances = self.instances(inner, number).await;
-        let named = Named { session, number, instances: Arc::clone(&instances) };
+        let (session, which) = self.session_of(&seal, &vector);
+        let instances = self.instances(inner, which).await;
+        let named = Named { session, which, instances: Arc::clone(&instances) };
         let (waiting, handle) = abortable(pending::<()>());
         {
             let mut state = self.state();
@@ -117,8 +116,8 @@ impl Course {
         Ok(generation)
     }
 
-    /// The session of an attempt, and its number among all of the committee.
-    fn session_of(&self, seal: &Digest, vector: &[u32]) -> (SessionId, u64) {
+    /// The session of an attempt, and which it is.
+    fn session_of(&self, seal: &Digest, vector: &[u32]) -> (SessionId, AttemptId) {
         let mut transcript = Transcript::new("ostrakon/v1/committee/attempt");
         transcript.field(&self.id.0.0).field(&seal.0).number(vector.len() as u64);
         for generation in vector {
@@ -126,7 +125,8 @@ impl Course {
         }
         let digest = transcript.finish();
         let (number, _) = digest.0.split_first_chunk().expect("a digest has 32 bytes");
-        (SessionId(digest), u64::from_le_bytes(*number))
+        let first = vector.iter().all(|generation| *generation == 1);
+        (SessionId(digest), AttemptId { number: u64::from_le_bytes(*number), first })
     }
 
     /// C9, on a thread of its own. `None` if it was given up.
@@ -180,7 +180,7 @@ impl Course {
             store: inner.config.store.clone(),
             runtime: inner.runtime.clone(),
         };
-        let number = named.number;
+        let attempt = named.which;
         let mut party = inner.config.party.in_session(named.session);
         if let Some(tape) = tape {
             party = party.recorded(tape);
@@ -194,7 +194,7 @@ impl Course {
                 let progress = Progress { stage: stage.to_owned(), done, of, sent: 0 };
                 course.state().progress = Some(progress);
             });
-            let run = Run { about, party, number, inputs, marks, randomness, progress };
+            let run = Run { about, party, attempt, inputs, marks, randomness, progress };
             self.job.compute(run).await
         };
         let (inputs, behind) = {
@@ -329,12 +329,12 @@ impl Course {
     }
 
     /// What is sent and kept under an attempt, once found out for each.
-    async fn instances(self: &Arc<Self>, inner: &Arc<Inner>, number: u64) -> Arc<[Instance]> {
+    async fn instances(self: &Arc<Self>, inner: &Arc<Inner>, which: AttemptId) -> Arc<[Instance]> {
         let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
         let (course, running) = (Arc::clone(self), Arc::clone(inner));
         let finding = inner
             .runtime
-            .spawn_blocking(move || course.job.instances(course.about(&running), inputs, number));
+            .spawn_blocking(move || course.job.instances(course.about(&running), inputs, which));
         finding.await.unwrap_or_default().into()
     }
 

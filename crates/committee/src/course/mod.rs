@@ -31,8 +31,10 @@ pub(crate) use showing::phase;
 pub(crate) use turn::Turns;
 pub use uploads::{PIECE_BYTES, Uploaded};
 
-/// How much longer than the shortest the longest pause between two looks at the others is.
+/// How much longer than the usual one the longest pause between two looks at the others is.
 const SLOWER: u32 = 100;
+/// How much shorter it is right after something has moved: the others' answer to it is near.
+const SOONER: u32 = 8;
 
 /// How many seconds a member that has a result computes on with others that have none. Who has
 /// signed nothing until then keeps it from everybody, or is gone.
@@ -118,6 +120,16 @@ enum Next {
     Over,
 }
 
+/// The pause after one in which nothing has moved, where `usual` is what they are at first: the
+/// others are asked ever more seldom.
+fn longer(pause: Duration, usual: Duration) -> Duration {
+    if pause < usual {
+        (2 * pause).clamp(usual / SOONER, usual)
+    } else {
+        (pause + pause / 4).min(usual * SLOWER)
+    }
+}
+
 /// Why a step was not made.
 enum Trouble {
     /// Another attempt at it may succeed.
@@ -196,10 +208,9 @@ impl Course {
     /// Sees the computation through. Ends when it is over, or the member stops.
     pub async fn run(self: Arc<Self>) {
         let _running = self.running.lock().await;
-        let mut pause = Duration::ZERO;
+        let (mut pause, mut seen) = (Duration::ZERO, 0);
         loop {
             let Some(inner) = self.inner.upgrade() else { return };
-            let before = self.state().changes;
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
@@ -221,10 +232,12 @@ impl Course {
                     self.retire(&inner);
                 }
             }
-            // Where nothing moves, the others are asked ever more seldom.
-            let moved = self.state().changes != before;
-            let (shortest, longest) = (inner.config.pause, inner.config.pause * SLOWER);
-            pause = if moved { shortest } else { (pause + pause / 4).clamp(shortest, longest) };
+            // What an attempt has said since the step before counts as news, too.
+            let before = std::mem::replace(&mut seen, self.state().changes);
+            pause = match seen != before {
+                true => inner.config.pause / SOONER,
+                false => longer(pause, inner.config.pause),
+            };
             drop(inner);
             tokio::select! {
                 () = self.news.notified() => {}
@@ -408,5 +421,29 @@ impl Course {
 
     fn is_over(&self) -> bool {
         self.state().is_signed_by_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four times members wait for each other between the order and the attempt. Each wait was a
+    /// tenth of a second, whatever the others took.
+    #[test]
+    fn looks_come_soon_after_news_and_are_ever_more_seldom_where_nothing_moves() {
+        let usual = Duration::from_millis(100);
+        let mut pause = usual / SOONER;
+        let (mut at, mut looks) = (pause, vec![pause]);
+        while at < Duration::from_secs(3600) {
+            pause = longer(pause, usual);
+            at += pause;
+            looks.push(at);
+        }
+        let within = |time: u64| looks.iter().filter(|at| at.as_millis() <= time.into()).count();
+        assert_eq!([13, 40, 100, 200].map(within), [1, 2, 3, 4]);
+        assert!(within(60_000) < 35 && looks.len() < 400, "{} looks in an hour", looks.len());
+        assert_eq!(pause, usual * SLOWER);
+        assert_eq!(longer(Duration::ZERO, usual), usual / SOONER);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use ostrakon_committee::{About, Ended, Job, Price, Run};
+use ostrakon_committee::{About, AttemptId, Ended, Job, Price, Run};
 use ostrakon_computation::{Committee, Draft, Input};
 use ostrakon_party::{Instance, InstanceKind, Length, Step, Tag};
 use serde_json::Value;
@@ -136,7 +136,7 @@ impl Job for Plain {
             self.opens.subscribe().wait_for(|open| *open).await.expect("the gate is there");
             let sum: u64 =
                 run.inputs.iter().flat_map(|input| &input.body).map(|b| u64::from(*b)).sum();
-            let tag = Tag { instance: instance(run.number), step: Step(1), sequence: 0 };
+            let tag = Tag { instance: instance(run.attempt.number), step: Step(1), sequence: 0 };
             run.party.send_all(tag, sum.to_le_bytes().to_vec());
             for peer in run.party.peers() {
                 let told = run.party.receive(peer, tag, Length::Exactly(8)).await;
@@ -162,9 +162,9 @@ impl Job for Plain {
         b"opening".to_vec()
     }
 
-    fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
+    fn instances(&self, _: About<'_>, _: usize, which: AttemptId) -> Vec<Instance> {
         self.named.fetch_add(1, Ordering::SeqCst);
-        vec![instance(number)]
+        vec![instance(which.number)]
     }
 
     fn describe(&self, _: &Draft) -> Value {

@@ -145,7 +145,7 @@ impl Scene {
     }
 
     pub fn sealed<'a>(&'a self, run: u64, reports: &'a [Report]) -> Sealed<'a> {
-        Sealed { scope: self.scope(), run, reports }
+        Sealed { scope: self.scope(), run, first: true, reports }
     }
 
     /// One member's computation, with its disk.

@@ -55,7 +55,7 @@ fn sizes_are_those_of_the_formula_whatever_the_committee() {
     assert_eq!(length(&number(32)), 464);
     assert_eq!(length(&number(5)), 461);
     let items = of(Form::Items { counters: 1024 }, vec![Statistic::Distinct]);
-    assert_eq!(length(&items), 68 + 64 + 67_584 + 64 + 64);
+    assert_eq!(length(&items), 68 + 64 + 10_240 + 64 + 64);
     for parties in [2, 7] {
         let scene = Scene::new(1, parties, number(32));
         assert_eq!(scene.made(1, &Value::Number(77)).len(), 464);

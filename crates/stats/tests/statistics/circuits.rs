@@ -1,12 +1,8 @@
 //! Circuits in the clear, against definitions.
 
-use ostrakon_authbits::bound;
 use ostrakon_authbits::programs::sketch::Sketch;
-use ostrakon_computation::GENERATIONS;
 use ostrakon_crypto::Secret;
-use ostrakon_stats::{
-    Answer, BadQuestion, Bin, Form, Group, MEMBERS, Place, Question, Statistic, segment_for,
-};
+use ostrakon_stats::{Answer, BadQuestion, Bin, Form, Group, Place, Question, Statistic};
 
 pub fn question(form: Form, statistics: Vec<Statistic>) -> Question {
     let text = "How long did it take?".into();
@@ -137,7 +133,7 @@ fn different_things_are_counted_whoever_names_them() {
     let circuit = asked.circuit(3);
     let empty = asked.read(3, &circuit.evaluate(&vec![false; bits])).unwrap();
     assert_eq!(empty, [Answer::Distinct { estimate: 0 }]);
-    // All entries of all counters: beyond what can be counted, and still a number.
+    // All cells and all coins: beyond what can be counted, and still a number.
     let full = asked.read(3, &circuit.evaluate(&vec![true; bits])).unwrap();
     let [Answer::Distinct { estimate }] = full[..] else { panic!() };
     assert!(estimate > 1 << 33);
@@ -201,51 +197,51 @@ fn every_word_of_a_question_is_in_its_digest() {
     }
 }
 
-#[test]
-fn a_small_question_gets_a_segment_as_sure_as_a_large_one() {
-    for ands in [0, 1, 50, 1_000, 100_000] {
-        let spec = segment_for(3, ands, 1).expect("there is one");
-        assert!(spec.triples >= ands && spec.validate(3).is_ok() && spec.security == 46);
-    }
-}
-
-/// How many attempts there can be at one answer (committee.md, C8): each is a vector of the
-/// members' generations, which only grow, most slowly one at a time.
-fn attempts(members: usize) -> u32 {
-    let (mut generations, mut attempts) = (vec![1; members], 1);
-    while let Some(one) = generations.iter_mut().find(|one| **one < GENERATIONS) {
-        *one += 1;
-        attempts += 1;
-    }
-    attempts
-}
-
-/// Attack: corrupt members lie in every preparation, withhold what would convict them when they see
-/// that the lie would not have passed, and begin again, as often as all members may.
-#[test]
-fn all_attempts_at_an_answer_together_are_as_sure_as_is_said() {
-    for members in MEMBERS {
-        let spec = segment_for(members, 1, 1).expect("there is one");
-        let one = bound::segment(members, spec.triples, spec.bucket);
-        let all = one + f64::from(attempts(members)).log2();
-        assert!(all <= -40.0, "{members} members: 2^{all:.2}");
-    }
-}
-
-/// Attack (item 18): a member adds to its share of a sketch. It raises an entry that is empty
+/// Attack (item 18): a member adds to its share of a sketch. It raises a cell that is empty
 /// whatever it adds; it lowers one that is not only if it guesses the string: exactly once in 2^s.
+/// A coin that somebody has thrown is one as often as without it, so that it neither raises nor
+/// lowers what is expected of it.
 #[test]
-fn a_sketch_is_raised_at_will_and_lowered_by_a_guess_only() {
-    let sketch = Sketch { counters: 1, entries: 1, string: 4 };
+fn a_cell_is_raised_at_will_and_lowered_by_a_guess_only_and_no_coin_that_was_thrown_is_loaded() {
+    let sketch = Sketch { cells: 1, string: 4, levels: 1, coins: 1 };
     let circuit = sketch.circuit();
-    let occupied = |string: u32| -> bool {
-        let bits: Vec<bool> = (0..4).map(|i| string >> i & 1 == 1).collect();
-        *circuit.evaluate(&bits).last().expect("the number of counters in use")
+    // How many cells are in use, and how many coins are one.
+    let counts = |bits: u32| {
+        let bits: Vec<bool> = (0..5).map(|i| bits >> i & 1 == 1).collect();
+        let [used, one] = circuit.evaluate(&bits)[..] else { panic!("two numbers of one digit") };
+        (used, one)
     };
-    for added in 1..16 {
-        let lowered = (0..16).filter(|string| !occupied(string ^ added)).count();
+    for added in 0..32 {
+        let lowered = (0..16).filter(|string| !counts(string ^ added).0).count();
         assert_eq!(lowered, 1, "{added} added to all 16 strings");
-        assert!(occupied(added), "an empty entry is raised");
+        let ones = (0..2).filter(|coin| counts(coin << 4 ^ added).1).count();
+        assert_eq!(ones, 1, "{added} added to both sides of a coin");
+        assert_eq!(counts(added), (added & 15 != 0, added >= 16), "what is empty is raised");
+    }
+}
+
+/// What one thing in one list can change of the number of ones on a level: with u other coins thrown
+/// there, the two distributions differ by C(u, ⌊u/2⌋)/2^(u + 1), counted over all coins. (An exact
+/// number of coins thrown would differ in every case.)
+#[test]
+fn one_thing_shows_in_a_level_as_little_as_one_coin_among_all() {
+    for (others, of) in [(0, 1), (1, 1), (2, 2), (3, 3), (4, 6), (6, 20), (9, 126)] {
+        let level = Sketch { cells: 1, string: 1, levels: 1, coins: others + 1 };
+        let circuit = level.circuit();
+        let mut counts = vec![[0i64; 2]; others + 2];
+        for coins in 0..1u32 << (others + 1) {
+            for with in [false, true] {
+                let thrown = |i: usize| i < others || with;
+                let mut input = vec![false];
+                input.extend((0..=others).map(|i| thrown(i) && coins >> i & 1 == 1));
+                let opened = circuit.evaluate(&input);
+                let ones = opened[1..].iter().rev().fold(0, |n, bit| 2 * n + usize::from(*bit));
+                counts[ones][usize::from(with)] += 1;
+            }
+        }
+        let differ: i64 = counts.iter().map(|[without, with]| (with - without).abs()).sum();
+        // Twice the distance, of 2^(u + 1) cases: C(u, ⌊u/2⌋).
+        assert_eq!(differ, 2 * of, "{others} others");
     }
 }
 

@@ -72,7 +72,7 @@ impl Survey {
             let random = [random(1), random(2)];
             async move {
                 let mut journal = Memory::default();
-                let sealed = |run| Sealed { scope: self.scope(), run, reports };
+                let sealed = |run| Sealed { scope: self.scope(), run, first: true, reports };
                 let [first, second] = random;
                 let exchange = &self.exchanges[me];
                 let answered = compute(&party, exchange, sealed(1), &mut journal, first).await;
@@ -176,7 +176,7 @@ fn servers_with_different_reports_do_not_hear_each_other() {
         let me = party.id.index();
         let own = if me == 2 { &reports[1..] } else { &reports[..] };
         let exchange = &survey.exchanges[me];
-        let sealed = Sealed { scope: survey.scope(), run: 1, reports: own };
+        let sealed = Sealed { scope: survey.scope(), run: 1, first: true, reports: own };
         async move {
             compute(&party, exchange, sealed, &mut Memory::default(), Secret::new([1; 32])).await
         }
@@ -185,7 +185,7 @@ fn servers_with_different_reports_do_not_hear_each_other() {
     assert!(results.iter().all(Option::is_none), "nobody gets an answer over two lists");
     let stranger = ExchangeKey::from_seed(&Secret::new([99; 32]));
     let refused = survey.world.run(&Network::default(), |party| {
-        let sealed = Sealed { scope: survey.scope(), run: 1, reports: &reports };
+        let sealed = Sealed { scope: survey.scope(), run: 1, first: true, reports: &reports };
         let exchange = &stranger;
         async move {
             compute(&party, exchange, sealed, &mut Memory::default(), Secret::new([1; 32])).await

@@ -4,3 +4,4 @@ mod circuits;
 mod committee;
 mod noise;
 mod own;
+mod segments;

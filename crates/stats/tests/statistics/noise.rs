@@ -171,8 +171,13 @@ fn different_things_are_counted_with_noise() {
     let bits = asked.form.bits();
     let mut estimates = Vec::new();
     for seed in 0u64..20 {
-        // Half of the counters have reached their first three entries.
-        let mut inputs: Vec<bool> = (0..bits).map(|i| i / 528 % 2 == 0 && i % 528 < 48).collect();
+        // Half of the 64 cells are in use, and of the coins of the first levels as many are one
+        // as are expected of so many things: 44 in 64 cells.
+        let of_level = |i: usize| (i - 64 * 16) / 128;
+        let one =
+            |i: usize| (i - 64 * 16) % 128 < [10, 5, 3, 1].get(of_level(i)).copied().unwrap_or(0);
+        let mut inputs: Vec<bool> =
+            (0..bits).map(|i| if i < 64 * 16 { i / 16 % 2 == 0 } else { one(i) }).collect();
         let mut random = vec![0; circuit.inputs() - bits];
         Secret::new([4; 32]).fill("test", &[&seed.to_le_bytes()], &mut random);
         inputs.extend(random.iter().map(|byte| byte & 1 == 1));

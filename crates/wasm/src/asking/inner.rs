@@ -11,7 +11,7 @@ use ostrakon_stats::asked::{self, Asked, JOB, parameters};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
 use serde::{Deserialize, Serialize};
 
-/// Counters of a sketch of things: they are off by 1.04/√1024.
+/// Cells of a sketch of things: counts are off by at most about 0.92/√1024.
 const COUNTERS: u16 = 1024;
 
 /// Errors are for people.

@@ -96,7 +96,7 @@ fn groups_choices_and_circuits_are_asked_for_and_answered() {
     let refused = person.complaint(&[&create[..], &asked(&all)].concat(), 1);
     assert!(refused.contains("circuit"), "{refused}");
 
-    // The sketch of a list has 1,024 counters, whose circuit takes some seconds.
+    // The sketch of a list has 1,024 cells, whose circuit takes some seconds in a build for tests.
     if nightly() {
         let list = |name: &str, things: std::ops::Range<u32>| {
             let path = directory.join(name);
