@@ -303,7 +303,7 @@ fn every_row_of_the_table_of_marks_ends_as_it_says() {
             let results = scene.live(&network, |_| false, |server| scene.held(row, 1, server));
             let found = HONEST.map(|server| ended(results[usize::from(server)].as_ref()));
             assert!(found.iter().all(|end| ends.contains(end)), "{case}: {found:?}");
-            // Where the table leaves two ends they end alike, or one has opened and the other waits.
+            // Where the table leaves two ends they end alike, or one has opened and one waits.
             let alike = found[0] == found[1];
             let opened = found.iter().all(|end| [Opened, Waits].contains(end));
             assert!(alike || opened, "{case}: {found:?}");
