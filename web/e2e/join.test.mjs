@@ -22,6 +22,8 @@ test('two people come in by one link, a third is refused, and the three decide',
   await anna.isPresentable('way');
   const link = await anna.gathers(deployment.origin(), { question: 'Shall we?', me: 'Anna' });
   await anna.isPresentable('join-host-empty');
+  await anna.page.getByText('At least two people decide').waitFor();
+  assert.ok(await anna.page.getByRole('button', { name: 'Begin with 1 person' }).isDisabled());
 
   await ben.open(link);
   await ben.page.getByRole('heading', { name: 'Shall we?' }).waitFor();

@@ -190,37 +190,83 @@ mod tests {
 
     use super::*;
 
-    /// Every command line that takes a link from a file that is not there.
-    fn lines(command: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
-        let is_link = |arg: &&clap::Arg| match arg.get_id().as_str() {
-            "link" | "join" => true,
-            "room" => words.contains(&"chat".to_owned()),
-            _ => false,
-        };
+    /// Every command line that takes such an argument, with this value for it.
+    fn lines(
+        command: &clap::Command,
+        words: &[String],
+        is_such: &dyn Fn(&[String], &str) -> bool,
+        value: &str,
+    ) -> Vec<Vec<String>> {
         let line = |arg: &clap::Arg| {
             let option = arg.get_long().map(|name| format!("--{name}"));
-            words.iter().cloned().chain(option).chain(["@/nowhere/link".to_owned()]).collect()
+            words.iter().cloned().chain(option).chain([value.to_owned()]).collect()
         };
-        let mut found: Vec<Vec<String>> =
-            command.get_arguments().filter(is_link).map(line).collect();
+        let such = |arg: &&clap::Arg| is_such(words, arg.get_id().as_str());
+        let mut found: Vec<Vec<String>> = command.get_arguments().filter(such).map(line).collect();
         for sub in command.get_subcommands() {
-            found.extend(lines(sub, &[words, &[sub.get_name().to_owned()]].concat()));
+            let words = [words, &[sub.get_name().to_owned()]].concat();
+            found.extend(lines(sub, &words, is_such, value));
         }
         found
     }
 
+    fn is_link(words: &[String], argument: &str) -> bool {
+        match argument {
+            "link" | "join" => true,
+            "room" => words.contains(&"chat".to_owned()),
+            _ => false,
+        }
+    }
+
+    /// Whether a command line is refused because of a file that is not there: it was looked for.
+    fn looks_for_a_file(line: &[impl AsRef<str>]) -> Result<(), String> {
+        let Err(error) = Cli::try_parse_from(line.iter().map(AsRef::as_ref)) else {
+            return Err("there is nothing in it".into());
+        };
+        let says = error.to_string();
+        let looked = error.kind() == ErrorKind::ValueValidation && says.contains("nowhere/link: ");
+        if looked { Ok(()) } else { Err(says) }
+    }
+
     #[test]
     fn every_link_can_come_from_a_file_or_standard_input() {
-        let lines = lines(&Cli::command(), &["ostrakon".to_owned()]);
+        let own = ["ostrakon".to_owned()];
+        let lines = lines(&Cli::command(), &own, &is_link, "@/nowhere/link");
         assert!(lines.len() > 30, "links are called so: {lines:?}");
         for line in lines {
-            let Err(error) = Cli::try_parse_from(&line) else {
-                panic!("there is no link: {line:?}")
-            };
-            let says = error.to_string();
-            let looked =
-                error.kind() == ErrorKind::ValueValidation && says.contains("nowhere/link: ");
-            assert!(looked, "{line:?}: {says}");
+            let looked = looks_for_a_file(&line);
+            assert!(looked.is_ok(), "{line:?}: {looked:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_its_scheme_is_told_and_not_that_nobody_answers() {
+        let is_server = |_: &[String], argument: &str| argument == "server";
+        for address in ["127.0.0.1:7100", "localhost:7100", "ftp://localhost"] {
+            let lines = lines(&Cli::command(), &["ostrakon".to_owned()], &is_server, address);
+            assert!(lines.len() >= 8, "servers are called so: {lines:?}");
+            for line in lines {
+                let error = Cli::try_parse_from(&line).err().expect("it is no address");
+                let says = error.to_string();
+                assert!(says.contains("reads https://HOST[:PORT]"), "{line:?}: {says}");
+            }
+        }
+    }
+
+    /// What people say goes by `-` or a file, too, and lists of edges and things are files.
+    #[test]
+    fn every_answer_can_come_from_a_file_or_standard_input() {
+        let decision = format!("http://a/#/decision/{}/{}", "0".repeat(32), "0".repeat(64));
+        let asked = format!("http://a/#/ask/{}/{}", "0".repeat(64), "0".repeat(64));
+        let file = "@/nowhere/link";
+        for line in [
+            &["decide", "answer", &decision, "--answer", file][..],
+            &["decide", "answer", &decision, "--answer", "yes", "--answer", file],
+            &["stats", "report", &asked, file],
+            &["stats", "report", &asked, "7", "--group", file],
+        ] {
+            let looked = looks_for_a_file(&[&["ostrakon"], line].concat());
+            assert!(looked.is_ok(), "{line:?}: {looked:?}");
         }
     }
 }

@@ -151,7 +151,8 @@ pub fn announcements_of(
 /// A question for connections, drafted and signed: JSON of `{id, committee, draft,
 /// named_elsewhere}`, of which the draft is for `POST /api/v1/computations`. `committee` is the
 /// answer of `GET /api/v1/committee`; `asking` is JSON of `{text, names, vertices, edges,
-/// undirected, program, shown, for_me, minimum, closes, invited}`.
+/// undirected, weighted, program, shown, noise, for_me, keep, minimum, closes, invited}`: `keep` is
+/// `{questions, days}`, or null if contributions are erased when the result is there.
 ///
 /// # Errors
 /// If it cannot be asked, or the browser has no randomness.
@@ -189,6 +190,22 @@ impl AskedGraph {
     /// Never, as far as known.
     pub fn read(&self) -> Result<String, JsError> {
         self.0.read().map_err(shown)
+    }
+
+    /// Another question of who asked this one, drafted and signed as by [`ask_graph`], about the
+    /// contributions that are kept. `further` is JSON of `{text, program, shown, noise, for_me}`.
+    ///
+    /// # Errors
+    /// If it cannot be asked of such lists, the names are lacking, or the browser has no
+    /// randomness.
+    pub fn further(&self, further: &str, creator: &DeviceKey) -> Result<String, JsError> {
+        self.0.further(further, &creator.seed).map_err(shown)
+    }
+
+    /// Whether there is a vertex of this name, as far as the names are known.
+    #[wasm_bindgen(js_name = hasVertex)]
+    pub fn has_vertex(&self, name: &str) -> bool {
+        self.0.has_vertex(name)
     }
 
     /// Takes the file of the vertices' names, if they are named elsewhere.

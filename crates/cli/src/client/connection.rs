@@ -89,6 +89,18 @@ pub fn http_client() -> anyhow::Result<reqwest::Client> {
         .build()?)
 }
 
+/// A server's address, as people give it.
+///
+/// # Errors
+/// If it is none.
+pub fn origin(text: &str) -> Result<String, String> {
+    let is_http = |url: &reqwest::Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    match reqwest::Url::parse(text) {
+        Ok(url) if is_http(&url) => Ok(text.to_owned()),
+        _ => Err("a server's address reads https://HOST[:PORT], or http://HOST[:PORT]".into()),
+    }
+}
+
 /// One server.
 pub struct Connection {
     origin: String,

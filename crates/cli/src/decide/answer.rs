@@ -1,6 +1,6 @@
 //! `ostrakon decide answer`.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::{Ballot, Link, Receipt, Stage, Visit};
 
@@ -66,7 +66,13 @@ pub async fn run(options: Options) -> Result<()> {
         if account.memory().has_answered(&decision.link.decision) {
             return finish(&decision, &mut account, &mut visit, options.json).await;
         }
-        eprintln!("Accepted. Answer with --answer.");
+        let chain = chain(&visit)?;
+        let how = how_to_answer(&chain.draft().ballots);
+        eprintln!("Accepted. {}", output::harmless(how.as_bytes()));
+        if chain.stage() == Stage::Accepting {
+            let when = when_answers_are_taken(chain.needs_all());
+            eprintln!("Not yet: {when}. With --wait it is waited for.");
+        }
         return Ok(());
     };
     if chain(&visit)?.stage() == Stage::Accepting {
@@ -98,6 +104,27 @@ fn when_answers_are_taken(needs_all: bool) -> &'static str {
     }
 }
 
+/// What can be answered, and an example.
+fn how_to_answer(ballots: &[Ballot]) -> String {
+    let choices = |ballot: &Ballot| {
+        let options: Vec<_> = ballot
+            .options
+            .iter()
+            .zip(1..)
+            .map(|(option, number)| format!("{number} {option}"))
+            .collect();
+        let label = if ballot.label.is_empty() { "The options" } else { &ballot.label };
+        format!("  {label}: {}\n", options.join(", "))
+    };
+    let choices: String = ballots.iter().map(choices).collect();
+    let each = if ballots.len() > 1 { ", once for each ballot, in this order" } else { "" };
+    format!(
+        "To answer, give the same command with --answer and an option's words or number{each}:\n\
+         {choices}for example: ostrakon decide answer LINK{}",
+        " --answer 1".repeat(ballots.len())
+    )
+}
+
 /// The answers that were given; `None` if none was.
 fn answers(ballots: &[Ballot], given: &[String]) -> Result<Option<Vec<u8>>> {
     if given.is_empty() {
@@ -105,11 +132,17 @@ fn answers(ballots: &[Ballot], given: &[String]) -> Result<Option<Vec<u8>>> {
     }
     ensure!(
         given.len() == ballots.len(),
-        "--answer is needed once for each of {} ballots, not {} times",
+        "--answer is needed once for each of {} ballots, not {} times. {}",
         ballots.len(),
-        given.len()
+        given.len(),
+        how_to_answer(ballots)
     );
-    let read = |(ballot, text): (&Ballot, &String)| plan::option(&ballot.options, text);
+    let read = |(ballot, text): (&Ballot, &String)| {
+        plan::option(&ballot.options, text).with_context(|| match ballot.label.as_str() {
+            "" => "--answer".to_owned(),
+            label => format!("--answer for “{label}”"),
+        })
+    };
     ballots.iter().zip(given).map(read).collect::<Result<_>>().map(Some)
 }
 
@@ -130,4 +163,33 @@ async fn finish(
         receipt.number,
         receipt.digest.to_hex()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_decide::Function;
+
+    use super::*;
+
+    fn ballot(label: &str, options: [&str; 2]) -> Ballot {
+        let (label, options) = (label.to_owned(), options.map(str::to_owned).to_vec());
+        Ballot { label, options, function: Function::Majority, assumed: 0 }
+    }
+
+    #[test]
+    fn whoever_does_not_say_what_or_how_is_told_the_choices_and_an_example() {
+        let one = [ballot("", ["no", "yes"])];
+        let told = how_to_answer(&one);
+        assert!(told.contains("The options: 1 no, 2 yes\n"), "{told}");
+        assert!(told.ends_with("ostrakon decide answer LINK --answer 1"), "{told}");
+        let two = [ballot("place", ["by the river", "hill"]), ballot("Sunday", ["no", "yes"])];
+        let told = answers(&two, &["hill".into()]).unwrap_err().to_string();
+        assert!(told.contains("each of 2 ballots, not 1 times"), "{told}");
+        assert!(told.contains("place: 1 by the river, 2 hill\n  Sunday: 1 no, 2 yes\n"), "{told}");
+        assert!(told.ends_with("LINK --answer 1 --answer 1"), "{told}");
+        let wrong = answers(&two, &["lake".into(), "yes".into()]).unwrap_err();
+        let told = format!("{wrong:#}");
+        assert!(told.contains("--answer for “place”: “lake” is none of the options"), "{told}");
+        assert_eq!(answers(&two, &["2".into(), "yes".into()]).unwrap(), Some(vec![1, 1]));
+    }
 }

@@ -16,14 +16,14 @@ use super::State;
 use super::plan::{self, Asked, NamedAccount, Plan, PlannedBallot};
 use crate::client::decision::refused;
 use crate::client::joining::Joining;
-use crate::client::{Account, Deployment, http_client};
+use crate::client::{Account, Deployment, http_client, origin};
 use crate::{failure, output, secret, system};
 
 /// Options of `decide create`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Any one of the servers: scheme, host and port.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     server: String,
     /// The digest of the servers, if you know it from elsewhere; otherwise what the server says of
     /// itself and the others is believed.

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::State;
 use crate::client::joining::{Joining, hand_in};
-use crate::client::{Deployment, http_client};
+use crate::client::{Deployment, http_client, origin};
 use crate::{output, secret, system};
 
 /// Options of `decide gather`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Any one of the servers: scheme, host and port.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     server: String,
     /// A file with a token, where the servers ask for one.
     #[arg(long, value_name = "FILE")]

@@ -12,7 +12,7 @@ use ostrakon_party::Invitation;
 
 use super::names;
 use crate::client::asking::{Asking, Who};
-use crate::client::{Asked, http_client};
+use crate::client::{Asked, http_client, origin};
 use crate::graph::ProgramArg;
 use crate::{output, system};
 
@@ -20,7 +20,7 @@ use crate::{output, system};
 #[derive(clap::Args)]
 pub struct Options {
     /// Any one of the committee's three members: scheme, host and port.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     server: String,
     /// The committee's digest, if you know it from elsewhere; otherwise what the member says is
     /// believed.

@@ -13,7 +13,7 @@ use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
 use reqwest::Method;
 use serde::Serialize;
 
-use crate::client::{Connection, http_client};
+use crate::client::{Connection, http_client, origin};
 use crate::serving::administrator::Administrator;
 use crate::serving::site::Site;
 use crate::{output, secret};
@@ -41,7 +41,7 @@ pub enum Command {
 #[derive(clap::Args)]
 pub struct Target {
     /// A server's address, as in http://127.0.0.1:7000; the local servers' unless given.
-    #[arg(long, requires = "token_file")]
+    #[arg(long, value_parser = origin, requires = "token_file")]
     server: Option<String>,
     /// The file with the server's administrator token.
     #[arg(long, requires = "server")]
@@ -272,7 +272,8 @@ fn administrator(target: &Target) -> Result<Administrator> {
         ));
     }
     let site = Site::open(&target.data_dir).context(
-        "--data-dir holds no local servers; name another server with --server and --token-file",
+        "--data-dir holds no local servers: `ostrakon up` makes some, and --server with --token-file \
+         names another one",
     )?;
     site.administrator(http)
 }

@@ -190,14 +190,15 @@ impl Progress {
     }
 }
 
-/// How many more people have to come until messages appear, by what each server says of its own.
-fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
+/// How many more people have to come until messages appear, by who is there as each server says of
+/// itself. Slots do not count: who had one may have left without handing in.
+pub fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
     let known = || statuses.iter().flatten();
-    // A server that is silent, or behind, is counted as the others count it.
     let present = (0..statuses.len()).map(|party| {
-        let own = statuses[party].as_ref().and_then(|status| status.places.get(party));
-        let by_others = known().filter_map(|status| status.places.get(party)).max();
-        own.filter(|own| **own > 0).or(by_others).copied().unwrap_or(0)
+        let by = |status: &Status| status.present.get(party).copied();
+        // A server that is silent is counted as the others count it.
+        let own = statuses[party].as_ref().and_then(by);
+        own.or_else(|| known().filter_map(by).max()).unwrap_or(0)
     });
     let minimum = known().map(|status| status.minimum).max().unwrap_or(0);
     more_needed(&present.collect::<Vec<_>>(), minimum, trust)
@@ -226,7 +227,7 @@ fn complaint(last: &LastEpoch, open: bool) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -246,10 +247,11 @@ pub(crate) mod tests {
         }
     }
 
-    pub fn status(places: [u32; 3], minimum: u32) -> Option<Status> {
+    /// A server's status in an epoch in which three people got slots.
+    fn status(present: [u32; 3], minimum: u32) -> Option<Status> {
         let status = serde_json::json!({
             "version": 1, "epoch": null, "mixing": [], "last": null, "minimum": minimum,
-            "present": places, "places": places, "board_length": 0, "actions": 0, "stock": 1,
+            "present": present, "places": [1, 1, 1], "board_length": 0, "actions": 0, "stock": 1,
             "peers": [], "context": null,
         });
         Some(serde_json::from_value(status).unwrap())
@@ -267,6 +269,8 @@ pub(crate) mod tests {
         // Each server knows best who is with it; of a silent one the others say.
         let four = [status([1, 9, 0], 3), status([1, 2, 1], 3), None];
         assert_eq!(missing(&four, &trust), 1);
+        let left = [status([0, 1, 1], 2), status([1, 0, 1], 2), status([1, 1, 0], 2)];
+        assert_eq!(missing(&left, &trust), 3, "three had a slot, and all of them have left");
         let enough = [status([2, 0, 0], 3), status([0, 2, 0], 3), status([0, 0, 1], 3)];
         assert_eq!((missing(&enough, &trust), missing_in_words(0)), (0, None));
         assert_eq!(missing(&[None, None, None], &trust), 0, "nobody has said anything yet");

@@ -1,12 +1,13 @@
 //! `ostrakon watch`.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use ostrakon_broadcast::hosting::is_ballot;
-use ostrakon_broadcast::room::{Admission, more_needed};
+use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{Entry, SignedEntry, engines};
-use ostrakon_party::Trust;
-use ostrakon_protocol::Status;
 use serde::Serialize;
+use tokio::time::{Instant, sleep_until};
 
 use crate::client::{BoardPages, Room, http_client};
 use crate::mixer::{self, AnyLink};
@@ -65,33 +66,56 @@ pub async fn run(options: Options) -> Result<()> {
     let _watching = room.watch();
     let trust = engines::trust(room.descriptor.engine, room.connections.len())?;
     let (mut entries, mut statuses) = (room.entries(), room.statuses());
-    let (mut printed, mut told) = (0, 0);
+    let (mut printed, mut people) = (0, Missing::default());
     loop {
         let new: Vec<_> = entries.borrow_and_update().iter().skip(printed).cloned().collect();
         printed += new.len();
         new.iter().try_for_each(|signed| print(signed, options.json))?;
-        let missing = missing(&room.latest_statuses(), &trust);
-        let news = !sealed && missing != told;
-        if let Some(words) = say::missing_in_words(missing).filter(|_| news) {
-            eprintln!("{words}");
+        if !sealed {
+            people.seen(say::missing(&room.latest_statuses(), &trust), Instant::now());
         }
-        told = missing;
+        let due = people.due();
         tokio::select! {
             changed = entries.changed() => changed?,
             changed = statuses.changed() => changed?,
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                if let Some(words) = people.tell() {
+                    eprintln!("{words}");
+                }
+            }
         }
     }
 }
 
-/// How many more people have to come until messages appear, by who is there as each server says of
-/// itself.
-fn missing(statuses: &[Option<Status>], trust: &Trust) -> u32 {
-    let own = |(party, status): (usize, &Option<Status>)| {
-        status.as_ref().and_then(|status| status.present.get(party).copied()).unwrap_or(0)
-    };
-    let present: Vec<_> = statuses.iter().enumerate().map(own).collect();
-    let minimum = statuses.iter().flatten().map(|status| status.minimum).max().unwrap_or(0);
-    more_needed(&present, minimum, trust)
+/// For so long a number of missing people must have held before it is told: servers are heard one
+/// after the other, and who leaves is not missed by all of them at once.
+const HOLDS: Duration = Duration::from_secs(2);
+
+/// How many people are missing, and what of it was told.
+#[derive(Default)]
+struct Missing {
+    now: u32,
+    since: Option<Instant>,
+    told: u32,
+}
+
+impl Missing {
+    fn seen(&mut self, missing: u32, now: Instant) {
+        if self.since.is_none() || missing != self.now {
+            (self.now, self.since) = (missing, Some(now));
+        }
+    }
+
+    /// When it is told, if it is news.
+    fn due(&self) -> Option<Instant> {
+        self.since.filter(|_| self.now != self.told).map(|since| since + HOLDS)
+    }
+
+    /// What is told; nothing if there are enough by now.
+    fn tell(&mut self) -> Option<String> {
+        self.told = self.now;
+        say::missing_in_words(self.now)
+    }
 }
 
 fn print(signed: &SignedEntry, json: bool, sealed: bool) -> Result<()> {
@@ -115,17 +139,28 @@ fn print(signed: &SignedEntry, json: bool, sealed: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rooms::say::tests::status;
 
     #[test]
-    fn who_watches_is_told_how_many_are_missing() {
-        let trust = Trust::one_of_three();
-        // What a server says of another one does not count.
-        let statuses = [status([1, 5, 5], 3), status([0, 1, 0], 3), None];
-        assert_eq!(missing(&statuses, &trust), 3);
-        let enough = [status([2, 0, 0], 3), status([0, 2, 0], 3), status([0, 0, 1], 3)];
-        assert_eq!(missing(&enough, &trust), 0);
-        assert_eq!(missing(&[None, None, None], &trust), 0, "nobody has said anything yet");
-        assert_eq!(missing(&[status([0; 3], 0), None, None], &trust), 0, "for practice");
+    fn who_watches_is_told_how_many_are_missing_once_that_holds() {
+        let begun = Instant::now();
+        let at = |millis| begun + Duration::from_millis(millis);
+        let mut people = Missing::default();
+        assert_eq!(people.due(), None, "nobody has said anything yet");
+        // Three leave, and one server after the other forgets them.
+        for (millis, missing) in [(0, 0), (100, 1), (900, 2), (1_800, 3), (1_900, 3)] {
+            people.seen(missing, at(millis));
+        }
+        assert_eq!(people.due(), Some(at(1_800) + HOLDS));
+        assert_eq!(
+            people.tell().as_deref(),
+            Some("3 more people have to come, then messages appear")
+        );
+        people.seen(3, at(9_000));
+        assert_eq!(people.due(), None, "it was told");
+        people.seen(0, at(9_500));
+        assert_eq!(people.due(), Some(at(9_500) + HOLDS));
+        assert_eq!(people.tell(), None, "there are enough");
+        people.seen(1, at(20_000));
+        assert!(people.tell().is_some_and(|words| words.starts_with("one more person")));
     }
 }

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use ostrakon_node::config::{Config, ProcessSettings, Role, ServerConfig};
 use ostrakon_protocol::Create;
 
@@ -158,7 +158,10 @@ impl Site {
     /// # Errors
     /// If a configuration is missing or wrong.
     pub fn open(directory: &Path) -> Result<Self> {
-        let read = |name: &&str| Ok(Config::read(&directory.join(name).join(CONFIG))?);
+        // What has gone wrong is in the words already.
+        let read = |name: &&str| {
+            Config::read(&directory.join(name).join(CONFIG)).map_err(|error| anyhow!("{error}"))
+        };
         let configs = NAMES.iter().map(read).collect::<Result<_>>()?;
         Ok(Self { directory: directory.to_owned(), configs })
     }

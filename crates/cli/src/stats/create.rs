@@ -10,7 +10,7 @@ use ostrakon_stats::{Form, Question, Statistic};
 
 use super::{elect, key, terms};
 use crate::client::asking::{Asking, Who};
-use crate::client::{Asked, http_client};
+use crate::client::{Asked, http_client, origin};
 use crate::{output, system};
 
 /// Fewest reports of which something is told, unless another number is given.
@@ -22,7 +22,8 @@ const COUNTERS: u16 = 1024;
 #[derive(clap::Args)]
 pub struct Options {
     /// Any one of the committee's members: scheme, host and port.
-    #[arg(long, value_name = "ORIGIN", required_unless_present = "committee")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    #[arg(required_unless_present = "committee")]
     server: Option<String>,
     /// The committee's digest, if you know it from elsewhere; otherwise what the member says is
     /// believed. Or a file with operators and their weights, a Tor consensus or lines `NAME WEIGHT

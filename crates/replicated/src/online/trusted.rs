@@ -16,7 +16,7 @@ use crate::client::{Submission, verify_submission};
 use crate::messages::{EpochSpec, Kind};
 use crate::online::epoch::{Marks, Unmixed, epoch_mark};
 use crate::online::pads::{self, Show};
-use crate::online::seal::{AMONG_TWO, Slot, Standing, guaranteed};
+use crate::online::seal::{AMONG_ALL, AMONG_TWO, Slot, Standing, guaranteed};
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
 use crate::preparation::stock::Stock;
@@ -33,13 +33,17 @@ pub struct Finished {
     pub trusted: u8,
 }
 
-/// Ends an epoch again that has ended with too few at T2. The helper may not have heard yet that
-/// the list is too short: it is told so with a list of none.
+/// Ends an epoch again that has ended with too few at T2. The other honest server may have been
+/// restarted, too: at T0 it waits to hear how sealing ended here, and the helper then for the list,
+/// of which it may not have heard yet that it is too short. It is told so with a list of none.
 ///
 /// # Errors
 /// [`Unmixed::TooFew`] if it has, or [`Unmixed::Marks`].
 pub fn end_again(run: &Run, marks: &dyn Marks) -> Result<(), Unmixed> {
     let Some(Standing::TooFew(count)) = Standing::of(run, marks, AMONG_TWO)? else { return Ok(()) };
+    if let Some(among_all) = Standing::of(run, marks, AMONG_ALL)? {
+        among_all.tell(run);
+    }
     for peer in run.peers() {
         run.send(peer, Kind::TrustedSlots, wire::encode(&Vec::<u32>::new()));
     }

@@ -4,6 +4,7 @@
 mod disputes;
 mod few;
 mod mischief;
+mod restarts;
 
 use std::task::Poll;
 
@@ -51,33 +52,43 @@ impl Scene {
 
     /// Runs the epoch until `victim` has posted a message of a kind, and loses `victim` then.
     fn run_until(&self, network: &Network, victim: PartyId, kind: Kind) {
-        self.deployment.world.run(network, |party| {
-            let stock =
-                Stock::from_bytes(&self.stock[party.id.index()], &self.deployment.world.roster)
-                    .unwrap();
-            let id = party.id;
+        let is_lost = |id| id == victim && posted(network, victim, kind).is_some();
+        self.live(network, is_lost, |_| Some(self.slots.clone()));
+    }
+
+    /// Runs the epoch with these slots, or goes on with it, each server until it is lost. One
+    /// without slots is not there.
+    fn live(
+        &self,
+        network: &Network,
+        is_lost: impl Fn(PartyId) -> bool,
+        slots: impl Fn(PartyId) -> Option<Vec<Slot>>,
+    ) -> Outcomes {
+        let (world, is_lost) = (&self.deployment.world, &is_lost);
+        let ends = world.run(network, |party| {
+            let stock = Stock::from_bytes(&self.stock[party.id.index()], &world.roster).unwrap();
+            let (id, slots, randomness) =
+                (party.id, slots(party.id), world.randomness(party.id, "trusted"));
             async move {
+                let slots = slots?;
                 let marks = &self.marks[id.index()];
-                let mut mix = std::pin::pin!(epoch::mix(
-                    &party,
-                    stock,
-                    self.spec,
-                    self.slots.clone(),
-                    marks,
-                    [7; 32]
-                ));
+                let opened = async {
+                    let mixed = epoch::mix(&party, stock, self.spec, slots, marks, randomness);
+                    Ok(mixed.await?.open().await)
+                };
+                let mut opened = std::pin::pin!(opened);
                 std::future::poll_fn(|context| {
-                    let polled = mix.as_mut().poll(context).map(|_| ());
-                    if id == victim && posted(network, victim, kind).is_some() {
-                        Poll::Ready(())
-                    } else {
-                        polled
+                    if is_lost(id) {
+                        return Poll::Ready(None);
                     }
+                    let polled = opened.as_mut().poll(context).map(Some);
+                    if is_lost(id) { Poll::Ready(None) } else { polled }
                 })
-                .await;
+                .await
             }
             .boxed_local()
         });
+        ends.into_iter().map(Option::flatten).collect()
     }
 
     fn corrupt(

@@ -36,20 +36,37 @@ struct Asking {
     undirected: bool,
     #[serde(default)]
     weighted: bool,
-    program: Wanted,
-    shown: Shown,
+    #[serde(flatten)]
+    wanted: Wanted,
     #[serde(default)]
-    noise: Option<Noise>,
-    for_me: bool,
+    keep: Option<Keep>,
     minimum: u32,
     closes: Option<u64>,
     invited: Option<Vec<VerifyingKey>>,
 }
 
+/// Another question about contributions that are kept.
+#[derive(Deserialize)]
+struct Further {
+    text: String,
+    #[serde(flatten)]
+    wanted: Wanted,
+}
+
+/// What is computed, and what is shown of it to whom.
+#[derive(Deserialize)]
+struct Wanted {
+    program: Named,
+    shown: Shown,
+    #[serde(default)]
+    noise: Option<Noise>,
+    for_me: bool,
+}
+
 /// [`Program`] with the names of vertices.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Wanted {
+enum Named {
     Distances { from: Vec<String>, hops: u32 },
     Reach { from: Vec<String>, hops: u32 },
     Shortest { from: Vec<String>, within: u32, longest: u32 },
@@ -70,12 +87,8 @@ struct Asked {
     named_elsewhere: bool,
 }
 
-impl Asking {
-    fn terms(&self, creator: &[u8; 32]) -> Result<Terms> {
-        let names = match &self.names {
-            Some(text) => Names::read(text).map_err(sentence)?,
-            None => Names::numbers(self.vertices),
-        };
+impl Wanted {
+    fn program(&self, names: &Names) -> Result<Program> {
         let vertex = |name: &String| {
             names.vertex(name).ok_or_else(|| format!("there is no vertex \"{name}\""))
         };
@@ -83,22 +96,35 @@ impl Asking {
             let places: Result<BTreeSet<u32>> = names.iter().map(vertex).collect();
             Ok(places?.into_iter().collect())
         };
-        let program = match &self.program {
-            Wanted::Distances { from, hops } => {
+        Ok(match &self.program {
+            Named::Distances { from, hops } => {
                 Program::Distances { from: all(from)?, hops: *hops, processors: None }
             }
-            Wanted::Reach { from, hops } => Program::Reach { from: all(from)?, hops: *hops },
-            Wanted::Shortest { from, within, longest } => {
+            Named::Reach { from, hops } => Program::Reach { from: all(from)?, hops: *hops },
+            Named::Shortest { from, within, longest } => {
                 Program::Shortest { from: all(from)?, within: *within, longest: *longest }
             }
-            Wanted::Components { hops } => Program::Components { hops: *hops },
-            Wanted::Edges => Program::Edges,
-            Wanted::InDegrees => Program::InDegrees,
-            Wanted::OutDegrees => Program::OutDegrees,
-            Wanted::Katz { base, hops } => Program::Katz { base: *base, hops: *hops },
-            Wanted::Pagerank { damping, hops } => {
+            Named::Components { hops } => Program::Components { hops: *hops },
+            Named::Edges => Program::Edges,
+            Named::InDegrees => Program::InDegrees,
+            Named::OutDegrees => Program::OutDegrees,
+            Named::Katz { base, hops } => Program::Katz { base: *base, hops: *hops },
+            Named::Pagerank { damping, hops } => {
                 Program::Pagerank { damping: *damping, hops: *hops }
             }
+        })
+    }
+
+    fn reader(&self, creator: &[u8; 32]) -> Option<ReaderKey> {
+        self.for_me.then(|| ReaderKey(asked::reader(creator).public()))
+    }
+}
+
+impl Asking {
+    fn terms(&self, creator: &[u8; 32]) -> Result<Terms> {
+        let names = match &self.names {
+            Some(text) => Names::read(text).map_err(sentence)?,
+            None => Names::numbers(self.vertices),
         };
         let named = self.names.is_some();
         Ok(Terms {
@@ -107,11 +133,11 @@ impl Asking {
             edges: self.edges,
             undirected: self.undirected,
             weighted: self.weighted,
-            program,
-            shown: self.shown,
-            noise: self.noise,
-            reader: self.for_me.then(|| ReaderKey(asked::reader(creator).public())),
-            keep: None,
+            program: self.wanted.program(&names)?,
+            shown: self.wanted.shown,
+            noise: self.wanted.noise,
+            reader: self.wanted.reader(creator),
+            keep: self.keep,
         })
     }
 }
@@ -125,7 +151,6 @@ pub fn ask(committee: &str, asking: &str, creator: &[u8; 32]) -> Result<String> 
     let terms = asking.terms(creator)?;
     let owners = asking.invited.as_ref().map_or(asking.minimum as usize, Vec::len);
     terms.validate(owners).map_err(sentence)?;
-    let named_elsewhere = matches!(terms.naming, Naming::File(_));
     let key = SigningKey::from_seed(creator);
     let draft = Draft {
         committee: committee.digest(),
@@ -138,9 +163,15 @@ pub fn ask(committee: &str, asking: &str, creator: &[u8; 32]) -> Result<String> 
         creator: key.verifying_key(),
         nonce: random()?,
     };
+    signed(draft, &terms, &key)
+}
+
+/// A draft with its creator's signature, for the page.
+fn signed(draft: Draft, terms: &Terms, creator: &SigningKey) -> Result<String> {
     draft.validate().map_err(sentence)?;
-    let draft = draft.sign(&key);
-    let (id, committee) = (draft.draft.id(), committee.digest().to_hex());
+    let named_elsewhere = matches!(terms.naming, Naming::File(_));
+    let (id, committee) = (draft.id(), draft.committee.to_hex());
+    let draft = draft.sign(creator);
     serde_json::to_string(&Asked { id, committee, draft, named_elsewhere }).map_err(sentence)
 }
 
@@ -266,6 +297,36 @@ impl AskedGraph {
             processors: program.processors(),
         };
         serde_json::to_string(&read).map_err(sentence)
+    }
+
+    /// Another question of who asked this one, about the contributions that are kept. How many
+    /// there are the members know, and so judge the rest.
+    pub fn further(&self, further: &str, creator: &[u8; 32]) -> Result<String> {
+        let further: Further = serde_json::from_str(further).map_err(sentence)?;
+        let names = self.names.as_ref().ok_or("the vertices' names are needed first")?;
+        let terms = Terms {
+            program: further.wanted.program(names)?,
+            shown: further.wanted.shown,
+            noise: further.wanted.noise,
+            reader: further.wanted.reader(creator),
+            keep: None,
+            ..self.terms.clone()
+        };
+        let lists = self.draft.minimum as usize;
+        terms.validate_again(&self.terms, lists).map_err(sentence)?;
+        let draft = Draft {
+            parameters: asked::parameters(&terms),
+            title: further.text,
+            contributors: Contributors::Earlier(self.computation),
+            closes: None,
+            nonce: random()?,
+            ..self.draft.clone()
+        };
+        signed(draft, &terms, &SigningKey::from_seed(creator))
+    }
+
+    pub fn has_vertex(&self, name: &str) -> bool {
+        self.names.as_ref().is_some_and(|names| names.vertex(name).is_some())
     }
 
     pub fn name(&mut self, text: &str) -> Result<()> {
@@ -432,8 +493,44 @@ mod tests {
         assert_eq!(graph.terms.reader, Some(ReaderKey(asked::reader(&[9; 32]).public())));
         let read: serde_json::Value = serde_json::from_str(&graph.read().unwrap()).unwrap();
         assert_eq!((&read["from"][0], &read["for_reader"]), (&"ben".into(), &true.into()));
+        assert_eq!(read["keep"], serde_json::Value::Null, "erased unless asked for otherwise");
         let unknown = asking.to_string().replace("[\"ben\"]", "[\"dora\"]");
         assert!(ask(&committee, &unknown, &[9; 32]).unwrap_err().contains("no vertex \"dora\""));
+    }
+
+    #[test]
+    fn who_asked_asks_again_about_what_is_kept_and_about_lists_like_those_only() {
+        let committee = serde_json::to_string(&committee()).unwrap();
+        let asking = serde_json::json!({
+            "text": "Who knows whom?", "names": "anna\nben\ncarl\n", "vertices": 0, "edges": 4,
+            "undirected": false, "program": "edges", "shown": "counts", "for_me": false,
+            "keep": { "questions": 3, "days": 7 }, "minimum": 2, "closes": null, "invited": null,
+        });
+        let asked = ask(&committee, &asking.to_string(), &[9; 32]).unwrap();
+        let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+        let open = |asked: &serde_json::Value| {
+            let view = serde_json::json!({ "draft": asked["draft"] }).to_string();
+            AskedGraph::new(&committee, None, &view, asked["id"].as_str().unwrap()).unwrap()
+        };
+        let first = open(&asked);
+        assert_eq!(first.terms.keep, Some(Keep { questions: 3, days: 7 }));
+        let further = |program: serde_json::Value| {
+            let further = serde_json::json!({
+                "text": "Who is near?", "program": program, "shown": "vertices", "for_me": true,
+            });
+            first.further(&further.to_string(), &[9; 32])
+        };
+        let reach = serde_json::json!({ "reach": { "from": ["ben"], "hops": 2 } });
+        let second = open(&serde_json::from_str(&further(reach).unwrap()).unwrap());
+        assert_eq!(second.draft.earlier(), Some(&first.computation));
+        assert_eq!(second.draft.creator, first.draft.creator);
+        assert_eq!((second.draft.minimum, second.draft.title.as_str()), (2, "Who is near?"));
+        assert_eq!((second.terms.keep, second.terms.edges), (None, 4));
+        assert_eq!(second.terms.reader, Some(ReaderKey(asked::reader(&[9; 32]).public())));
+        // Lists of lengths have other rows.
+        let shortest =
+            serde_json::json!({ "shortest": { "from": ["ben"], "within": 4, "longest": 4 } });
+        assert!(further(shortest).unwrap_err().contains("lists like those of the first one"));
     }
 
     #[test]

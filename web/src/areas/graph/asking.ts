@@ -1,7 +1,9 @@
 // A graph that a committee was asked about, as the page sees it.
 
 import { t } from '../../i18n/ask';
+import { systemClock } from '../../lib/page/clock';
 import { AskedGraph, type DeviceKey } from '../../lib/page/cryptography';
+import { retrying } from '../../lib/servers/retrying';
 import {
   Malformed,
   count,
@@ -16,6 +18,7 @@ import {
 } from '../../lib/servers/shape';
 import { LocalizedError } from '../../lib/servers/localized';
 import { Committee, signed, type Found } from '../asked/committee';
+import { lay, type Further } from './ask/asking';
 
 const questionShape = record({
   text,
@@ -155,6 +158,22 @@ export class AskedAboutGraph extends Committee {
       throw new LocalizedError(t.otherCommittee);
     }
     return new AskedAboutGraph(found, graph, questionShape(JSON.parse(graph.read())));
+  }
+
+  /** Whether there is a vertex of this name, as far as the names are known. */
+  hasVertex(name: string): boolean {
+    return this.graph.hasVertex(name);
+  }
+
+  /** Asks another question about the contributions that are kept, as who asked this one. */
+  further(
+    further: Further,
+    creator: DeviceKey,
+    signal: AbortSignal,
+  ): Promise<{ id: string; committee: string }> {
+    return lay(this.graph.further(JSON.stringify(further), creator), creator, (draft) =>
+      this.all((member) => retrying(() => member.create(draft), systemClock, signal)),
+    );
   }
 
   /** Takes the file of the vertices' names. */

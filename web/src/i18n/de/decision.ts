@@ -242,9 +242,9 @@ export const de: Decision = {
     title: 'Du hast diese Entscheidung angelegt',
     text: 'Gib allen ihren eigenen Link. Er ist verbraucht, sobald er einmal benutzt wurde.',
     without: (names: string[], at: number) =>
-      `Ohne ${spoken(names)} geht es weiter, am ${moment(at)}: Erinnere sie, oder nimm sie von der Liste, damit es früher losgeht.`,
+      `Am ${moment(at)} geht es ohne ${spoken(names)} weiter: Erinnere sie, oder nimm sie von der Liste, damit es früher losgeht.`,
     ends: (names: string[], at: number) =>
-      `Ohne ${spoken(names)} endet es ohne Ergebnis, am ${moment(at)}: Erinnere sie, oder nimm sie von der Liste.`,
+      `Am ${moment(at)} endet es ohne Ergebnis, wenn bis dahin noch jemand nicht angenommen hat (${spoken(names)}): Erinnere sie, oder nimm sie von der Liste.`,
     silent: 'Noch ohne Antwort',
     remind:
       'Du kannst sie erinnern. Derselbe Link führt sie zurück, in dem Browser, in dem sie angenommen haben.',

@@ -45,6 +45,12 @@ export const de: Reason = {
       422: 'die Server nehmen diesen Namen nicht an, oder die Zeit für Anfragen ist vorbei',
       429: 'mehr Anfragen können nicht warten; sag es der Person, die den Link gemacht hat',
     },
+    further: {
+      404: 'diese Server kennen keine solche Frage',
+      409: 'was beigetragen wurde, ist inzwischen gelöscht: so viele Fragen wie gesagt sind gestellt, oder die Zeit ist um',
+      422: 'zu diesen Beiträgen lässt sich das nicht fragen',
+      503: 'noch nicht jeder Server hat das Ergebnis; versuch es gleich noch einmal',
+    },
     operate: {
       404: 'dieser Server kennt es nicht',
       422: 'der Server nimmt diese Einstellung nicht an',

@@ -244,9 +244,9 @@ export const en = {
     title: 'You made this decision',
     text: 'Give everybody their own link. It is spent as soon as it is used once.',
     without: (names: string[], at: number) =>
-      `Without ${spoken(names)} it goes on, ${moment(at)}: remind them, or take them off the list to begin earlier.`,
+      `On ${moment(at)} it goes on without ${spoken(names)}: remind them, or take them off the list to begin earlier.`,
     ends: (names: string[], at: number) =>
-      `Without ${spoken(names)} it ends without a result, ${moment(at)}: remind them, or take them off the list.`,
+      `On ${moment(at)} it ends without a result if somebody has not accepted by then (${spoken(names)}): remind them, or take them off the list.`,
     silent: 'Not answered yet',
     remind:
       'You can remind them. The same link leads each of them back, in the browser in which it was accepted.',

@@ -46,6 +46,12 @@ export const en = {
       422: 'the servers do not take this name, or the time for requests is over',
       429: 'as many requests as can wait are waiting; tell the creator',
     },
+    further: {
+      404: 'these servers know no such question',
+      409: 'what was contributed is erased by now: as many questions were asked as was said, or the time is over',
+      422: 'this cannot be asked about these contributions',
+      503: 'not every server has the result yet; try again in a moment',
+    },
     operate: { 404: 'this server does not know it', 422: 'the server does not take this setting' },
     claim: {
       403: 'the host has taken this invitation back, or never made it',

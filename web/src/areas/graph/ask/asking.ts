@@ -3,7 +3,7 @@
 import { systemClock } from '../../../lib/page/clock';
 import { DeviceKey, askGraph } from '../../../lib/page/cryptography';
 import { retrying } from '../../../lib/servers/retrying';
-import { flag, opaque, record, text } from '../../../lib/servers/shape';
+import { flag, opaque, record, text, type Of } from '../../../lib/servers/shape';
 import { keepCreator, type Found } from '../../asked/committee';
 
 export type Program =
@@ -17,7 +17,22 @@ export type Program =
   | 'in-degrees'
   | 'out-degrees';
 
-export interface Terms {
+/** What is computed, and what is shown of it to whom. */
+export interface Wanted {
+  program: Program;
+  shown: 'counts' | 'vertices' | { 'at-least': number } | { top: number };
+  /** Noise that hides one connection, if there is some: ε in thousandths. */
+  noise: { epsilon: number; bins: number } | null;
+  for_me: boolean;
+}
+
+/** For how many more questions contributions are kept, and how long. */
+export interface Keep {
+  questions: number;
+  days: number;
+}
+
+export interface Terms extends Wanted {
   text: string;
   /** The vertices' names, one a line; none if they are numbers. */
   names: string | null;
@@ -25,13 +40,15 @@ export interface Terms {
   edges: number;
   undirected: boolean;
   weighted: boolean;
-  program: Program;
-  shown: 'counts' | 'vertices' | { 'at-least': number } | { top: number };
-  /** Noise that hides one connection, if there is some: ε in thousandths. */
-  noise: { epsilon: number; bins: number } | null;
-  for_me: boolean;
+  /** `null` if contributions are erased when the result is there. */
+  keep: Keep | null;
   minimum: number;
   closes: number | null;
+}
+
+/** Another question about contributions that are kept. */
+export interface Further extends Wanted {
+  text: string;
 }
 
 const askedShape = record({ id: text, committee: text, draft: opaque, named_elsewhere: flag });
@@ -59,14 +76,26 @@ export async function ask(
   const creator = DeviceKey.generate();
   const keys = people === null ? null : invited.map((key) => key.publicKey());
   const asking = JSON.stringify({ ...terms, invited: keys });
-  const asked = askedShape(JSON.parse(askGraph(found.raw, asking, creator)));
-  // The key that closes it, and opens what is for who asked, is kept before anybody hears of it.
-  keepCreator(localStorage, asked.id, creator);
-  await Promise.all(
-    found.members.map((member) => retrying(() => member.create(asked.draft), systemClock, signal)),
+  const asked = await lay(askGraph(found.raw, asking, creator), creator, (draft) =>
+    Promise.all(
+      found.members.map((member) => retrying(() => member.create(draft), systemClock, signal)),
+    ),
   );
   const seeds = invited.map((key) => key.invitation());
   return { id: asked.id, committee: asked.committee, seeds, namesNeeded: asked.named_elsewhere };
+}
+
+/** Keeps the key of who asks, and then has a draft laid before all members. */
+export async function lay(
+  drafted: string,
+  creator: DeviceKey,
+  before: (draft: unknown) => Promise<unknown>,
+): Promise<Of<typeof askedShape>> {
+  const asked = askedShape(JSON.parse(drafted));
+  // The key that closes it, and opens what is for who asked, is kept before anybody hears of it.
+  keepCreator(localStorage, asked.id, creator);
+  await before(asked.draft);
+  return asked;
 }
 
 /** Names as they stand in a list that somebody typed: one a line, or between commas. */

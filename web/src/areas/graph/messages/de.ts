@@ -43,7 +43,7 @@ export const de: Graph = {
       pagerank: ['Rang', 'Verbunden von dem, was selbst hoch steht (PageRank).'],
     },
     from: 'Anfang bei',
-    fromHint: 'Ein Name, oder mehrere mit Kommas dazwischen. Alle, die beitragen, sehen es.',
+    fromHint: 'Ein Name, oder mehrere mit Kommas dazwischen. Alle, die den Link haben, sehen es.',
     hops: 'Wie viele Verbindungen weit höchstens?',
     shownTitle: 'Was kommt heraus?',
     shown: {
@@ -78,6 +78,16 @@ export const de: Graph = {
     minimumHint: 'Mit weniger wird nichts berechnet.',
     edges: 'Meiste Verbindungen eines Beitrags',
     edgesHint: 'Alle schicken so viel wie für so viele, darum sieht niemand, wie viele es sind.',
+    afterTitle: 'Was wird aus den Beiträgen?',
+    after: {
+      erased: ['Sie werden gelöscht', 'Von allen Servern, sobald das Ergebnis da ist.'],
+      kept: [
+        'Sie bleiben, damit ich noch mehr dazu fragen kann',
+        'Ohne dass jemand noch einmal beiträgt. Alle, die beitragen, lesen vorher, wie viele Fragen es sein können und wie lange. Jede Antwort verrät mehr, und alle zusammen am meisten. Solange sie da sind, könnten zwei unehrliche Server zusammen sie lesen.',
+      ],
+    },
+    questions: 'Höchstens wie viele weitere Fragen?',
+    days: 'Wie viele Tage nach dem Ergebnis?',
     wrong: {
       question: 'Schreib in eine Zeile, worum es geht.',
       vertices: 'Schreib die Namen, einen in jede Zeile.',
@@ -137,6 +147,15 @@ export const de: Graph = {
     `Die Server behalten, was beigetragen wird, und wer fragt, kann binnen ${several(days, 'Tag', 'Tagen')} noch bis zu ${several(questions, 'Frage', 'Fragen')} dazu stellen: alles, was sich über solche Verbindungen fragen lässt. Dann löschen sie es.`,
   earlier:
     'Gerechnet wird mit dem, was zu einer früheren Frage beigetragen wurde; neu trägt niemand bei.',
+  further: {
+    title: 'Mehr zu denselben Verbindungen fragen',
+    text: (questions, days) =>
+      `Die Server behalten, was beigetragen wurde, für noch bis zu ${several(questions, 'Frage', 'Fragen')} von dir, binnen ${several(days, 'Tag', 'Tagen')} nach diesem Ergebnis, und löschen es dann. Neu trägt niemand bei; wer beigetragen hat, hat das vorher gelesen. Jede Antwort verrät mehr von den Verbindungen.`,
+    open: 'Noch eine Frage',
+    questionHint: 'Alle, die ihren Link haben, sehen es.',
+    few: 'Bei weniger als zehn Namen neben denen, bei denen angefangen wird, verriete die Anzahl den Abstand jedes einzelnen: den Wert von jedem wählen.',
+    ask: 'Fragen, und gleich rechnen',
+  },
   stages: {
     sealing: 'Einigung, welche Beiträge zählen',
     preparing: 'Geheime Mischungen werden vorbereitet',

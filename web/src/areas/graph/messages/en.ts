@@ -43,7 +43,7 @@ export const en = {
       pagerank: ['Rank', 'Connected from what is itself ranked high (PageRank).'],
     },
     from: 'Start from',
-    fromHint: 'One name, or several with commas between. Everybody who contributes sees it.',
+    fromHint: 'One name, or several with commas between. Everybody with the link sees it.',
     hops: 'How many connections far at most?',
     shownTitle: 'What comes out?',
     shown: {
@@ -78,6 +78,16 @@ export const en = {
     minimumHint: 'With fewer, nothing is computed.',
     edges: 'Most connections of one contributor',
     edgesHint: 'Everybody sends as much as for so many, so nobody’s number is seen.',
+    afterTitle: 'What becomes of the contributions?',
+    after: {
+      erased: ['They are erased', 'By all servers, when the result is there.'],
+      kept: [
+        'They are kept, so that I can ask more about them',
+        'Without anybody contributing again. Everybody who contributes reads before that how many questions it can be, and for how long. Each answer tells more, and all together tell most. While they are there, two dishonest servers together could read them.',
+      ],
+    },
+    questions: 'How many more questions at most?',
+    days: 'For how many days after the result?',
     wrong: {
       question: 'Write what it is about, in one line.',
       vertices: 'Write the names, one on each line.',
@@ -137,6 +147,15 @@ export const en = {
     `The servers keep what is contributed, and who asks can ask up to ${several(questions, 'more question', 'more questions')} about it within ${several(days, 'day', 'days')}: anything that can be asked of such connections. Then they erase it.`,
   earlier:
     'It is computed on what was contributed to an earlier question, and nobody contributes anew.',
+  further: {
+    title: 'Ask more about the same connections',
+    text: (questions: number, days: number) =>
+      `The servers keep what was contributed for up to ${several(questions, 'more question', 'more questions')} of yours, asked within ${several(days, 'day', 'days')} after this result, and erase it then. Nobody contributes again; those who did have read that. Each answer tells more about their connections.`,
+    open: 'Another question',
+    questionHint: 'Everybody with its link sees it.',
+    few: 'With fewer than ten names beside those to start from, counts would tell the distance of each: choose “The value of each”.',
+    ask: 'Ask it, and compute at once',
+  },
   stages: {
     sealing: 'Agreeing on which contributions count',
     preparing: 'Preparing secret shuffles',

@@ -51,6 +51,7 @@ export const de: Join = {
     people: (names) =>
       names.length === 0 ? 'Noch wird niemand entscheiden.' : `Es entscheiden: ${spoken(names)}.`,
     begin: (n) => `Mit ${people(n)} beginnen`,
+    few: 'Mindestens zwei entscheiden: Nimm erst jemanden auf.',
     beginHint:
       'Von da an kann niemand dazukommen, und niemand wird hinzugefügt. Wer noch wartet, bleibt außen vor.',
     begun: 'Die Entscheidung hat begonnen: Niemand kann mehr dazukommen.',

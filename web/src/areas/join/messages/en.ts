@@ -50,6 +50,7 @@ export const en = {
     people: (names: string[]) =>
       names.length === 0 ? 'Nobody will decide yet.' : `Will decide: ${spoken(names)}.`,
     begin: (n: number) => `Begin with ${people(n)}`,
+    few: 'At least two people decide: approve of somebody first.',
     beginHint: 'From then on nobody can join, and nobody is added. Who still waits is left out.',
     begun: 'The decision has begun: nobody can join any more.',
     open: 'To the decision',
