@@ -187,11 +187,11 @@ impl Room {
         let mixed = self.mixed.take().context("nothing is mixed")?;
         let opened = runtime.block_on(mixed.open())?;
         let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
-        let messages =
-            opened.table.chunks_exact(format.width()).filter_map(|row| match format.decode(row) {
-                Some(Content::Message(body)) => Some(Published::Kept { salt: [0; SALT], body }),
-                _ => None,
-            });
+        let read = format.decode_table(&opened.table).into_iter();
+        let messages = read.filter_map(|content| match content {
+            Some(Content::Message(body)) => Some(Published::Kept { salt: [0; SALT], body }),
+            _ => None,
+        });
         let entry = Entry {
             epoch: self.context.epoch,
             previous: Digest([0; 32]),

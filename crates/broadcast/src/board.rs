@@ -1,6 +1,6 @@
 //! The board: what was published, in order, hash-chained and signed by the servers.
 
-use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript};
+use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, many};
 use ostrakon_party::{PartyId, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum Published {
     /// The message is there.
     Kept {
         /// The same at every server, and known to nobody who has not seen the epoch's rows
-        /// ([`salt`]).
+        /// ([`salts`]).
         salt: [u8; SALT],
         /// What was said.
         body: Vec<u8>,
@@ -33,15 +33,24 @@ pub enum Published {
 impl Published {
     /// What the entry's digest holds of the message.
     pub fn digest(&self) -> Digest {
-        match self {
-            Published::Kept { salt, body } => {
-                Transcript::new("ostrakon/v1/broadcast/published message")
-                    .field(salt)
-                    .field(body)
-                    .finish()
+        Self::digests(std::slice::from_ref(self))[0]
+    }
+
+    /// [`Published::digest`] of each message.
+    fn digests(messages: &[Self]) -> Vec<Digest> {
+        let fields = |message: usize, fields: &mut many::Fields| {
+            if let Published::Kept { salt, body } = &messages[message] {
+                fields.field(salt).field(body);
             }
-            Published::Erased(digest) => *digest,
+        };
+        let mut digests =
+            many::digests("ostrakon/v1/broadcast/published message", messages.len(), fields);
+        for (digest, message) in digests.iter_mut().zip(messages) {
+            if let Published::Erased(erased) = message {
+                *digest = *erased;
+            }
         }
+        digests
     }
 
     /// The message, unless it was erased.
@@ -59,11 +68,13 @@ impl Published {
     }
 }
 
-/// The salt of message `index` of an epoch whose readable rows, in mixed order, have the digest
-/// `rows`.
-pub fn salt(rows: &Digest, index: u64) -> [u8; SALT] {
-    let mut transcript = Transcript::new("ostrakon/v1/broadcast/message salt");
-    transcript.field(&rows.0).number(index).finish().0[..SALT].try_into().expect("half of 32 bytes")
+/// The salts of the first `count` messages of an epoch whose readable rows, in mixed order, have
+/// the digest `rows`.
+pub fn salts(rows: &Digest, count: usize) -> impl Iterator<Item = [u8; SALT]> + use<> {
+    let salts = many::digests("ostrakon/v1/broadcast/message salt", count, |index, fields| {
+        fields.field(&rows.0).number(index as u64);
+    });
+    salts.into_iter().map(|salt| salt.0[..SALT].try_into().expect("half of 32 bytes"))
 }
 
 /// What one epoch published.
@@ -90,10 +101,8 @@ impl Entry {
             .field(&self.previous.0)
             .number(u64::from(self.accepted))
             .number(self.messages.len() as u64);
-        for message in &self.messages {
-            transcript.field(&message.digest().0);
-        }
-        transcript.finish()
+        let messages = Published::digests(&self.messages);
+        transcript.fields(messages.iter().map(|digest| &digest.0[..])).finish()
     }
 
     /// The messages that were not erased.

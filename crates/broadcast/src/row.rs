@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use ostrakon_crypto::{Secret, SigningKey, Transcript};
+use ostrakon_crypto::{Digest, Secret, SigningKey, many};
 
 use crate::room::{EpochId, RoomDescriptor};
 
@@ -95,15 +95,24 @@ impl RowFormat {
             &[],
             &mut row[LENGTH + text.len()..self.payload],
         );
-        let redundancy = self.redundancy(&row[..self.payload]);
-        row[self.payload..].copy_from_slice(&redundancy);
+        let redundancy = self.redundancies(&row)[0];
+        row[self.payload..].copy_from_slice(&redundancy.0[..REDUNDANCY]);
         Ok(row)
     }
 
     /// Reads a row; `None` if it is noise, spoilt, or of another room or epoch.
     pub fn decode(&self, row: &[u8]) -> Option<Content> {
-        if row.len() != self.width() || row[self.payload..] != self.redundancy(&row[..self.payload])
-        {
+        (row.len() == self.width()).then(|| self.decode_table(row).pop())?.flatten()
+    }
+
+    /// [`RowFormat::decode`] of every row of a table, on all cores where that is enabled.
+    pub fn decode_table(&self, table: &[u8]) -> Vec<Option<Content>> {
+        let rows = table.chunks_exact(self.width()).zip(self.redundancies(table));
+        rows.map(|(row, redundancy)| self.read(row, &redundancy)).collect()
+    }
+
+    fn read(&self, row: &[u8], redundancy: &Digest) -> Option<Content> {
+        if row[self.payload..] != redundancy.0[..REDUNDANCY] {
             return None;
         }
         let length = usize::from(u16::from_le_bytes([row[0], row[1]]));
@@ -111,10 +120,13 @@ impl RowFormat {
         Some(if text.is_empty() { Content::Cover } else { Content::Message(text.to_vec()) })
     }
 
-    fn redundancy(&self, payload: &[u8]) -> [u8; REDUNDANCY] {
-        let mut transcript = Transcript::new("ostrakon/v1/broadcast/row redundancy");
-        transcript.field(&self.epoch.room.0).number(self.epoch.number).field(payload);
-        transcript.finish().0[..REDUNDANCY].try_into().expect("half of 32 bytes")
+    /// Of each row of a table the digest with whose first half it ends.
+    fn redundancies(&self, table: &[u8]) -> Vec<Digest> {
+        let count = table.len() / self.width();
+        many::digests("ostrakon/v1/broadcast/row redundancy", count, |row, fields| {
+            let payload = &table[row * self.width()..][..self.payload];
+            fields.field(&self.epoch.room.0).number(self.epoch.number).field(payload);
+        })
     }
 }
 
@@ -160,6 +172,20 @@ mod tests {
             prop_assert_eq!(format.decode(&row), Some(Content::Message(text)));
             row[at] ^= by;
             prop_assert_eq!(format.decode(&row), None);
+        }
+    }
+
+    #[test]
+    fn the_rows_of_a_table_are_read_each() {
+        let format = format(1);
+        let contents: Vec<Content> =
+            (0..21).map(|i| Content::Message(vec![i + 1; 1 + usize::from(i)])).collect();
+        let encode = |content: &Content| format.encode(content, &padding(1)).unwrap();
+        let mut rows: Vec<Vec<u8>> = contents.iter().map(encode).collect();
+        rows[3][70] ^= 1;
+        let read = format.decode_table(&rows.concat());
+        for (i, (read, content)) in read.into_iter().zip(contents).enumerate() {
+            assert_eq!(read, (i != 3).then_some(content), "row {i}");
         }
     }
 

@@ -9,7 +9,7 @@
 //! spoken, the epoch is *finished*: nobody needs anything of it any more, since each wrote its
 //! conclusion down before it spoke.
 
-use ostrakon_broadcast::board::{Entry, Published, SALT, salt};
+use ostrakon_broadcast::board::{Entry, Published, SALT, salts};
 use ostrakon_broadcast::engine::{Opened, Stopped};
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
@@ -78,17 +78,17 @@ pub fn void(number: u64) -> LastEpoch {
 pub fn read_rows(room: &RoomDescriptor, number: u64, opened: &Opened) -> Computed {
     let format = RowFormat::new(room, number);
     let mut rows = Transcript::new("ostrakon/v1/node/readable rows");
-    let mut bodies = Vec::new();
-    for row in opened.table.chunks_exact(format.width()) {
-        let Some(content) = format.decode(row) else { continue };
-        rows.field(row);
-        if let Content::Message(body) = content {
-            bodies.push(body);
-        }
-    }
+    let read = format.decode_table(&opened.table);
+    let table = opened.table.chunks_exact(format.width()).zip(&read);
+    let rows = rows.fields(table.filter_map(|(row, content)| content.as_ref().map(|_| row)));
     let rows = rows.finish();
-    let keep = |(index, body)| Published::Kept { salt: salt(&rows, index), body };
-    let messages = (0..).zip(bodies).map(keep);
+    let bodies = read.into_iter().flatten().filter_map(|content| match content {
+        Content::Message(body) => Some(body),
+        Content::Cover => None,
+    });
+    let bodies: Vec<_> = bodies.collect();
+    let salts = salts(&rows, bodies.len());
+    let messages = salts.zip(bodies).map(|(salt, body)| Published::Kept { salt, body });
     let detail = match (opened.trusted, &opened.fault) {
         (Some(trusted), Some(fault)) => {
             format!("{fault}; server {trusted} finished alone and knows who wrote what")
