@@ -1,9 +1,11 @@
 //! What came out.
 
+mod estimate;
+
 use serde::{Deserialize, Serialize};
 
+use self::estimate::Counts;
 use crate::circuits::{outputs, size_output};
-use crate::estimate::Counts;
 use crate::question::{Form, Question, Statistic, sketch};
 
 /// A bin of a histogram.

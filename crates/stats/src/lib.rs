@@ -21,7 +21,6 @@ mod budget;
 mod circuits;
 mod committee;
 mod compute;
-mod estimate;
 mod group;
 mod intake;
 mod items;

@@ -1,13 +1,13 @@
 //! How many distinct items many people have seen, from the XOR of their sketches.
 //!
 //! A sketch has k cells and, on each of some levels, m coins. An item falls into one cell, and on
-//! level r with 2^-r on one coin of it. A cell is a string of s bits, a coin a single bit: zero in a
-//! sketch of which no item falls there, else random. So in the XOR of all people's sketches a cell
-//! that somebody has used reads zero with 2^-s, and a coin that somebody has thrown is one with
-//! exactly 1/2, whatever anybody adds to it who does not know it. No AND gate asks whether a coin
-//! was thrown: the number of ones of each level is opened, and the number of cells in use, of which
-//! the estimate is made in public. Levels as in Flajolet and Martin (1985), random bits in the place
-//! of marks so that sketches can be added up.
+//! level r with 2^-r on one coin of it. A cell is a string of s bits, a coin a single bit: zero
+//! in a sketch of which no item falls there, else random. So in the XOR of all people's sketches
+//! a cell that somebody has used reads zero with 2^-s, and a coin that somebody has thrown is one
+//! with exactly 1/2, whatever anybody adds to it who does not know it. No AND gate asks whether a
+//! coin was thrown: the number of ones of each level is opened, and the number of cells in use,
+//! of which the estimate is made in public. Levels as in Flajolet and Martin (1985), random bits
+//! in the place of marks so that sketches can be added up.
 
 use super::arithmetic::popcount;
 use crate::circuit::{Builder, Circuit, Wire};

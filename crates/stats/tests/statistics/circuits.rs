@@ -220,9 +220,9 @@ fn a_cell_is_raised_at_will_and_lowered_by_a_guess_only_and_no_coin_that_was_thr
     }
 }
 
-/// What one thing in one list can change of the number of ones on a level: with u other coins thrown
-/// there, the two distributions differ by C(u, ⌊u/2⌋)/2^(u + 1), counted over all coins. (An exact
-/// number of coins thrown would differ in every case.)
+/// What one thing in one list can change of the number of ones on a level: with u other coins
+/// thrown there, the two distributions differ by C(u, ⌊u/2⌋)/2^(u + 1), counted over all coins.
+/// (An exact number of coins thrown would differ in every case.)
 #[test]
 fn one_thing_shows_in_a_level_as_little_as_one_coin_among_all() {
     for (others, of) in [(0, 1), (1, 1), (2, 2), (3, 3), (4, 6), (6, 20), (9, 126)] {
