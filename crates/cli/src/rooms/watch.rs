@@ -88,15 +88,18 @@ pub async fn run(options: Options) -> Result<()> {
 }
 
 /// For so long a number of missing people must have held before it is told: servers are heard one
-/// after the other, and who leaves is not missed by all of them at once.
+/// after the other.
 const HOLDS: Duration = Duration::from_secs(2);
+/// The same for a larger number than was told: servers forget one after the other who has left, and
+/// what one says may be 20 seconds old (`docs/spec/follower.md`, F2.1).
+const LEAVING: Duration = Duration::from_secs(22);
 
 /// How many people are missing, and what of it was told.
 #[derive(Default)]
 struct Missing {
     now: u32,
     since: Option<Instant>,
-    told: u32,
+    told: Option<u32>,
 }
 
 impl Missing {
@@ -108,12 +111,13 @@ impl Missing {
 
     /// When it is told, if it is news.
     fn due(&self) -> Option<Instant> {
-        self.since.filter(|_| self.now != self.told).map(|since| since + HOLDS)
+        let holds = if self.told.is_some_and(|told| self.now > told) { LEAVING } else { HOLDS };
+        self.since.filter(|_| self.told != Some(self.now)).map(|since| since + holds)
     }
 
     /// What is told; nothing if there are enough by now.
     fn tell(&mut self) -> Option<String> {
-        self.told = self.now;
+        self.told = Some(self.now);
         say::missing_in_words(self.now)
     }
 }
@@ -146,21 +150,26 @@ mod tests {
         let at = |millis| begun + Duration::from_millis(millis);
         let mut people = Missing::default();
         assert_eq!(people.due(), None, "nobody has said anything yet");
-        // Three leave, and one server after the other forgets them.
-        for (millis, missing) in [(0, 0), (100, 1), (900, 2), (1_800, 3), (1_900, 3)] {
+        // One server after the other is heard of.
+        for (millis, missing) in [(0, 3), (100, 1), (200, 0), (300, 0)] {
             people.seen(missing, at(millis));
         }
-        assert_eq!(people.due(), Some(at(1_800) + HOLDS));
+        assert_eq!((people.due(), people.tell()), (Some(at(200) + HOLDS), None), "enough");
+        // Three leave, and one server after the other is heard to have forgotten them.
+        for (millis, missing) in [(30_000, 1), (36_000, 2), (49_000, 3), (60_000, 3)] {
+            people.seen(missing, at(millis));
+            assert!(people.due() > Some(at(millis)), "not told yet");
+        }
+        assert_eq!(people.due(), Some(at(49_000) + LEAVING));
         assert_eq!(
             people.tell().as_deref(),
             Some("3 more people have to come, then messages appear")
         );
-        people.seen(3, at(9_000));
+        people.seen(3, at(80_000));
         assert_eq!(people.due(), None, "it was told");
-        people.seen(0, at(9_500));
-        assert_eq!(people.due(), Some(at(9_500) + HOLDS));
-        assert_eq!(people.tell(), None, "there are enough");
-        people.seen(1, at(20_000));
+        // Who comes is told soon.
+        people.seen(1, at(90_000));
+        assert_eq!(people.due(), Some(at(90_000) + HOLDS));
         assert!(people.tell().is_some_and(|words| words.starts_with("one more person")));
     }
 }
