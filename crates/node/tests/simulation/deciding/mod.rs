@@ -37,7 +37,7 @@ use crate::random::Random;
 const ACCEPT: u64 = 240;
 const ANSWER: u64 = 600;
 /// Runs, and those of a nightly run.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 16;
 const NIGHTLY: u64 = 300;
 /// How long servers may take to open, once all is well.
 const OPENING: Duration = Duration::from_secs(120);
