@@ -1,6 +1,7 @@
-//! A device in a room, for every front end: which requests leave it, and when. A [`Participant`]
-//! takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
-//! (`docs/spec/follower.md`).
+//! A device in a room or in a decision, for every front end: which requests leave it, and when. A
+//! [`Participant`] takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
+//! (`docs/spec/follower.md`); a [`Visitor`](visitor::Visitor) decides with others
+//! (`docs/spec/visitor.md`).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -23,9 +24,10 @@ mod reports;
 mod request;
 mod taking_part;
 mod time;
+pub mod visitor;
 
 pub use follower::{Follower, Sight};
 pub use machine::{Action, Filled, News, Participant, Scene};
 pub use reports::Reports;
-pub use request::{Answer, Call, Http, Request};
+pub use request::{Answer, Body, Call, Http, Request, Sending};
 pub use time::Millis;

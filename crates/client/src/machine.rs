@@ -188,6 +188,11 @@ impl Participant {
         }
     }
 
+    /// The room in which it takes part.
+    pub fn room(&self) -> &RoomId {
+        self.scene.id()
+    }
+
     pub(crate) fn at(&mut self, now: Millis) {
         (self.now, self.unix) = (self.clock.read(now), now);
     }

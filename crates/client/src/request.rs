@@ -1,5 +1,6 @@
 //! What a device asks of a server, as it travels, and what may come back.
 
+use data_encoding::BASE64URL_NOPAD;
 use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::{RoomId, SignedEntry};
 use ostrakon_party::PartyId;
@@ -13,7 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use crate::time::Millis;
 
 /// How long a server may take to answer.
-const PATIENCE: Millis = 15_000;
+pub const PATIENCE: Millis = 15_000;
 /// The same for a sign of presence: who cannot give it to one server goes to another.
 const PRESENCE_PATIENCE: Millis = 5_000;
 /// The same for how the room stands now.
@@ -21,7 +22,7 @@ pub const STATUS_PATIENCE: Millis = 1_500;
 /// The same for a page of a board, which may hold one large epoch.
 const PAGE_PATIENCE: Millis = 30_000;
 /// Seconds for which a server may hold back that nothing has changed.
-const WAIT: u64 = 20;
+pub const WAIT: u64 = 20;
 
 /// A request to one server. It is to be answered within [`Request::patience`], or given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +101,40 @@ pub enum Answer {
 pub struct Http {
     /// Path and query, after `/api/v1/`.
     pub path: String,
-    /// The JSON to be posted; without it the path is got.
-    pub body: Option<String>,
+    /// What is to be posted; without it the path is got.
+    pub body: Option<Body>,
+}
+
+/// What is posted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// `application/json`.
+    Json(String),
+    /// `application/octet-stream`.
+    Bytes(Vec<u8>),
+}
+
+/// A request on its way: to which server, and how long that may take to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// What its answer is told by.
+    pub id: u64,
+    /// The server.
+    pub party: PartyId,
+    /// What is sent.
+    pub http: Http,
+    /// After so long there is no answer.
+    pub patience: Millis,
+}
+
+impl Body {
+    /// As a text: the JSON, or the bytes in base64url.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Json(text) => text.clone(),
+            Self::Bytes(bytes) => BASE64URL_NOPAD.encode(bytes),
+        }
+    }
 }
 
 impl Request {
@@ -119,6 +152,12 @@ impl Request {
         }
     }
 
+    /// On its way, in a room.
+    pub fn sending(&self, room: &RoomId) -> Sending {
+        let (id, party, patience) = (self.id, self.party, self.patience());
+        Sending { id, party, http: self.http(room), patience }
+    }
+
     /// As it travels, in a room.
     pub fn http(&self, room: &RoomId) -> Http {
         let room = format!("rooms/{}", room.to_hex());
@@ -131,14 +170,14 @@ impl Request {
             Call::Board { from } => got(format!("{room}/board?from={from}")),
             Call::Actions { from } => got(format!("{room}/actions?from={from}")),
             Call::Presence(presence) => {
-                Http { path: format!("{room}/presence"), body: Some(json(presence)) }
+                Http { path: format!("{room}/presence"), body: Some(Body::Json(json(presence))) }
             }
             Call::Issue { epoch, request } => {
                 got(format!("{room}/epochs/{epoch}/issue?{}", query(request)))
             }
             Call::Submit { epoch, request } => Http {
                 path: format!("{room}/epochs/{epoch}/submission"),
-                body: Some(json(request)),
+                body: Some(Body::Json(json(request))),
             },
         }
     }

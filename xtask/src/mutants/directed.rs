@@ -2,6 +2,9 @@
 
 use super::{Directed, Edit};
 
+/// The simulation of decisions.
+const DECIDING: &str = "who_answers_is_counted_once_as_first_answered_among_servers_that_die";
+
 /// What comes to light at one moment only, which a drawn run seldom meets.
 pub(super) const DIRECTED: &[Directed] = &[
     Directed {
@@ -42,6 +45,35 @@ pub(super) const DIRECTED: &[Directed] = &[
             file: "crates/node/src/rooms/hosting.rs",
             from: "        Deed::Erase { target } => erasure::erase_epoch(&core, id, target.epoch).await,\n",
             to: "        Deed::Erase { .. } => {}\n",
+        }],
+    },
+    Directed {
+        name: "answers leave though they cannot be written down",
+        test: DECIDING,
+        edits: &[Edit {
+            file: "crates/client/src/visitor/noting.rs",
+            from: "            Found::Noted(..) if !written => {",
+            to: "            Found::Noted(..) if !written && false => {",
+        }],
+    },
+    Directed {
+        name: "nobody but the first server is given answers",
+        test: DECIDING,
+        edits: &[Edit {
+            file: "crates/client/src/visitor/posting.rs",
+            from: "        let held = record.filter(|record| record.record.speaks_for().is_some());",
+            to: "        let held = record.filter(|_| false);",
+        }],
+    },
+    Directed {
+        name: "a device that is started again answers anew",
+        test: DECIDING,
+        edits: &[Edit {
+            file: "crates/decide/src/device/memory.rs",
+            from: "        match &known.answered {
+            Some(Answered { answers: Some(fixed), .. }) if fixed == answers => Ok(()),",
+            to: "        match &known.answered.clone().filter(|before| before.answers.is_none()) {
+            Some(Answered { answers: Some(fixed), .. }) if fixed == answers => Ok(()),",
         }],
     },
 ];

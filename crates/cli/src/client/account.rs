@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostrakon_crypto::SigningKey;
-use ostrakon_decide::{Chain, DecisionId, Invitation, Memory};
+use ostrakon_decide::{DecisionId, Invitation, Memory};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use super::decision::Remember;
 use crate::{secret, system};
 
 /// What the file holds.
@@ -71,25 +72,9 @@ impl Account {
         SigningKey::from_seed(&self.seed)
     }
 
-    /// The key under which this device takes part in a decision.
-    pub fn key_in(&self, chain: &Chain) -> SigningKey {
-        chain.account_of(self.key())
-    }
-
     /// What the device remembers of decisions.
     pub fn memory(&self) -> &Memory {
         &self.kept.memory
-    }
-
-    /// Lets something be done with the memory, and keeps what became of it also if that fails. What
-    /// was made is given back when it is on disk, and only then.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn remember<T>(&mut self, with: impl FnOnce(&mut Memory) -> T) -> Result<T> {
-        let made = with(&mut self.kept.memory);
-        self.save()?;
-        Ok(made)
     }
 
     /// The invitations of a decision that was created here, by person; nothing for who was named by
@@ -116,6 +101,13 @@ impl Account {
 
     fn save(&self) -> Result<()> {
         secret::replace(&self.path, &Zeroizing::new(serde_json::to_string(&self.kept)?))
+    }
+}
+
+impl Remember for Account {
+    fn remember(&mut self, with: &mut dyn FnMut(&mut Memory)) -> Result<()> {
+        with(&mut self.kept.memory);
+        self.save()
     }
 }
 

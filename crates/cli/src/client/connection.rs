@@ -4,7 +4,7 @@ pub mod driver;
 
 use std::time::Duration;
 
-use ostrakon_client::Http;
+use ostrakon_client::{Body, Http};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -141,26 +141,6 @@ impl Connection {
         self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIME)).await
     }
 
-    /// Asks for `path`, and lets the server wait up to `wait` for news.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn get_waiting<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        query: &impl Serialize,
-        wait: Duration,
-    ) -> Result<T, CallError> {
-        let seconds = [("wait", wait.as_secs())];
-        self.json(
-            self.request(Method::GET, path)
-                .query(query)
-                .query(&seconds)
-                .timeout(ANSWER_TIME + wait),
-        )
-        .await
-    }
-
     /// Asks for a page of something that may be long, from which the next page is asked for on its
     /// own.
     ///
@@ -227,16 +207,20 @@ impl Connection {
         .await
     }
 
-    /// Sends a participant's request, which the server has so long to answer: the HTTP status, and
-    /// what came with it. Without an answer the status is 0.
+    /// Sends a state machine's request, which the server has so long to answer: the HTTP status,
+    /// and what came with it. Without an answer the status is 0.
     pub async fn exchange(&self, request: Http, patience: Duration) -> (u16, Vec<u8>) {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let Http { path, body } = request;
         let request = match body {
-            Some(body) => self
+            Some(Body::Json(text)) => self
                 .request(Method::POST, &path)
                 .header(CONTENT_TYPE, "application/json")
-                .body(body),
+                .body(text),
+            Some(Body::Bytes(bytes)) => self
+                .request(Method::POST, &path)
+                .header(CONTENT_TYPE, "application/octet-stream")
+                .body(bytes),
             None => self.request(Method::GET, &path),
         };
         let Ok(response) = request.timeout(patience).send().await else { return (0, Vec::new()) };

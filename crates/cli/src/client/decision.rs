@@ -1,37 +1,33 @@
-//! A decision, read at its servers and checked: nothing is believed that is not signed, verified,
-//! or said by two servers.
+//! A decision at its servers: drives the visitor ([`ostrakon_client::visitor`]), which says what is
+//! asked, what of the answers is believed, and what is handed in.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::Digest;
-use ostrakon_decide::operators::trust;
+use anyhow::{Context, Result, ensure};
+use futures::future::BoxFuture;
+use ostrakon_client::visitor::{Action, Deed, Failure, Filling, News, Refusal, Stock, Visitor};
+use ostrakon_client::{Http, Millis};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_decide::{
-    Acknowledgement, Archive, Chain, Examined, Link, Opening, Operators, Outcome, Receipt, Refused,
-    SignedRecord, Visit,
+    Archive, Chain, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
 };
 use ostrakon_party::{PartyId, Servers};
 use ostrakon_protocol::ServersInfo;
-use ostrakon_protocol::decisions::{Acknowledged, DecisionInfo, RecordTaken, RecordsPage};
 use serde::de::DeserializeOwned;
 
-use super::agreeing::Tails;
-use super::connection::{CallError, Connection, Pauses};
+use super::connection::driver::{Driver, Transport};
+use super::connection::{CallError, Connection};
 use super::room::{patiently, servers_of};
-use crate::failure;
-use crate::system;
+use crate::{failure, system};
 
 /// The server that puts all records into one order.
-pub const SEQUENCER: usize = 0;
-/// How often the servers are asked how a decision stands before what one of them shows alone is
-/// left
-/// aside.
+const SEQUENCER: usize = 0;
+/// How often it is looked how a decision stands before what one server shows alone is left aside.
 const COMPARISONS: u32 = 6;
-/// Records that a chain may have: what a server says beyond is not believed.
-const MOST: usize = 1_000;
-/// How often it is looked whether two servers show what the sequencer says to have.
-const LOOKS: u32 = 8;
+/// How long servers may take to sign for an answer.
+const SIGNING: Duration = Duration::from_secs(30);
 
 /// Three servers that keep decisions.
 pub struct Deployment {
@@ -52,7 +48,7 @@ impl Deployment {
         http: &reqwest::Client,
         origin: &str,
         pinned: Option<&Digest>,
-    ) -> Result<Self> {
+    ) -> Result<Arc<Self>> {
         let first = Connection::new(http.clone(), origin);
         let info: ServersInfo = patiently(&first, "servers").await?;
         let servers = servers_of(&info).context("the server's list of servers is malformed")?;
@@ -64,7 +60,7 @@ impl Deployment {
         let operators =
             Operators::new(&servers).context("decisions need a deployment of three servers")?;
         let connections = info.servers.iter().map(|server| first.sibling(&server.url)).collect();
-        Ok(Self { servers, operators, connections })
+        Ok(Arc::new(Self { servers, operators, connections }))
     }
 
     /// Asks the sequencer to take bytes.
@@ -79,314 +75,336 @@ impl Deployment {
     ) -> Result<T, CallError> {
         self.connections[SEQUENCER].post_bytes(path, token, body).await
     }
+
+    /// Fills the stock of one-time keys with which an account can be asked while it is away, up to
+    /// what the first server wants and to `most` keys.
+    ///
+    /// # Errors
+    /// If a server does not answer or refuses.
+    pub async fn fill_stock(self: &Arc<Self>, owner: SigningKey, most: u64) -> Result<()> {
+        let seed = Secret::new(system::random());
+        let machine = Stock::new(self.operators, owner, most, &seed);
+        let mut driver = Driver::new(machine, Arc::clone(self));
+        loop {
+            match driver.next_other() {
+                Some(Filling::Failed(failure)) => return Err(self.failed(None, failure)),
+                Some(_) => return Ok(()),
+                None => driver.turn().await,
+            }
+        }
+    }
+
+    fn origin(&self, party: PartyId) -> &str {
+        self.connections[party.index()].origin()
+    }
+
+    /// What a server said, or that it said nothing.
+    fn said(&self, party: PartyId, refusal: Option<Refusal>) -> anyhow::Error {
+        let origin = self.origin(party).to_owned();
+        failure::call(match refusal {
+            Some(Refusal { status, detail }) => CallError::Refused { origin, status, detail },
+            None => CallError::Unreachable { origin, cause: "no answer came in time".into() },
+        })
+    }
+
+    /// Why something was not done.
+    fn failed(&self, deed: Option<Deed>, failure: Failure) -> anyhow::Error {
+        match failure {
+            Failure::Refused(refused) if matches!(deed, Some(Deed::Remove(_) | Deed::Cancel)) => {
+                anyhow::anyhow!("that is not possible: {refused}")
+            }
+            Failure::Refused(refused) => self::refused(refused),
+            Failure::Server { party, refusal } => self.said(party, Some(refusal)),
+            Failure::Key(invalid) => failure::unproven(invalid.to_string()),
+            Failure::Away(party) => self.said(party, None),
+            Failure::Busy => anyhow::anyhow!("others are always faster; try again"),
+            Failure::NotKept => anyhow::anyhow!("it cannot be written down"),
+        }
+    }
 }
 
-/// What became of a record that was handed in.
-pub enum Handed {
-    /// Two servers show it in the chain.
-    Taken,
-    /// Another server holds it: nobody counts as absent whose record one of them holds.
-    Held,
-    /// Another record came first; it was read.
-    Overtaken,
+impl Transport for Deployment {
+    fn now(&self) -> Millis {
+        system::unix_millis()
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move { self.connections[party.index()].exchange(request, patience).await })
+    }
 }
 
-/// What the servers have opened, as one of them shows it.
-pub type Openings = Vec<(PartyId, Opening)>;
-
-/// What came of reading on.
-pub struct Read {
-    /// What the servers have opened.
-    pub openings: Openings,
-    /// Servers that answered.
-    answered: usize,
-    /// Whether a server shows more than two do.
-    more: bool,
-    /// Two servers that show different histories, with nothing to tell whom to believe.
-    conflict: Option<(usize, usize)>,
+/// Where a device remembers decisions.
+pub trait Remember: Send {
+    /// Lets something be done with the memory, and has it written down when this returns.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    fn remember(&mut self, with: &mut dyn FnMut(&mut Memory)) -> Result<()>;
 }
 
-/// A decision at its servers.
+/// Of who only looks: nothing is written down.
+#[derive(Default)]
+pub struct Onlooker(Memory);
+
+impl Remember for Onlooker {
+    fn remember(&mut self, with: &mut dyn FnMut(&mut Memory)) -> Result<()> {
+        with(&mut self.0);
+        Ok(())
+    }
+}
+
+/// A visit to a decision at its servers.
 pub struct Decision {
     /// Where it is and whose keys it must be kept by.
     pub link: Link,
     /// Its servers.
-    pub deployment: Deployment,
+    pub deployment: Arc<Deployment>,
+    driver: Driver<Visitor, Deployment>,
+    /// Servers that were named for what they showed.
+    warned: BTreeSet<PartyId>,
 }
 
 impl Decision {
-    /// Follows a link.
+    /// Follows a link, under a device's account.
     ///
     /// # Errors
     /// As [`Deployment::open`].
-    pub async fn open(http: &reqwest::Client, link: Link) -> Result<Self> {
+    pub async fn open(http: &reqwest::Client, link: Link, device: SigningKey) -> Result<Self> {
         let deployment = Deployment::open(http, &link.origin, Some(&link.servers)).await?;
-        Ok(Self { link, deployment })
+        Ok(Self::at(deployment, link, device))
     }
 
-    /// Nothing is read yet.
-    pub fn visit(&self) -> Visit {
-        Visit::new(self.deployment.operators, self.link.decision)
+    fn at(deployment: Arc<Deployment>, link: Link, device: SigningKey) -> Self {
+        let (id, invitation) = (link.decision, link.invitation.clone());
+        let seed = Secret::new(system::random());
+        let visitor = Visitor::new(deployment.operators, id, invitation, device, &seed);
+        let driver = Driver::new(visitor, Arc::clone(&deployment));
+        Self { link, deployment, driver, warned: BTreeSet::new() }
     }
 
-    fn path(&self, below: &str) -> String {
-        format!("decisions/{}{below}", self.link.decision.to_hex())
+    /// What is known of it.
+    pub fn visitor(&self) -> &Visitor {
+        self.driver.machine()
     }
 
-    /// Waits until a server has more than was read or more openings than `opened`, at most `wait`.
-    pub async fn news(&self, party: usize, visit: &Visit, opened: usize, wait: Duration) {
-        let query = [("from", u64::from(length(visit))), ("opened", opened as u64)];
-        let connection = &self.deployment.connections[party];
-        drop(connection.get_waiting::<RecordsPage>(&self.path("/records"), &query, wait).await);
-        // One that answers at once and has nothing new is not asked without a pause.
-        Pauses::new(Duration::from_millis(200), Duration::from_millis(200)).pause().await;
-    }
-
-    /// Reads on what two servers show alike, and verifies it; `report` is told the number of
-    /// records after each. Who contradicts two others is named to whoever runs this program.
+    /// What was read, which is something.
     ///
     /// # Errors
-    /// If no server answers, or something that two of them show does not hold.
-    pub async fn read_on(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Read> {
-        let servers = self.deployment.connections.len();
-        let (mut tails, mut answered, mut silent) = (Tails::new(&trust()), 0, None);
-        let mut openings = Openings::new();
-        for party in 0..servers {
-            let (records, opened) = match self.beyond(party, length(visit)).await {
-                Ok(shown) => shown,
-                Err(error) => {
-                    silent = silent.or(Some(error));
-                    continue;
-                }
-            };
-            answered += 1;
-            if opened.len() > openings.len() {
-                openings = opened;
-            }
-            tails.show(party, records);
-            while let Some(believed) = tails.next() {
-                visit.read(&believed.record, &mut system::entropy()).map_err(refused)?;
-                report(length(visit));
-                believed.contradicting.iter().for_each(|party| self.warn(*party));
-            }
-        }
-        if let (0, Some(error)) = (answered, silent) {
-            return Err(failure::call(error));
-        }
-        verify(visit)?;
-        Ok(Read { openings, answered, more: tails.is_more(), conflict: tails.conflict() })
+    /// If it is nothing.
+    pub fn chain(&self) -> Result<&Chain> {
+        self.visitor().chain().context("the servers show no record of this decision")
     }
 
-    /// What a server shows from this record on. An opening that is malformed is left out.
-    async fn beyond(&self, party: usize, from: u32) -> Result<(Vec<Vec<u8>>, Openings), CallError> {
-        let mut records: Vec<Vec<u8>> = Vec::new();
+    /// How the visit gets on next.
+    ///
+    /// # Errors
+    /// If what the servers show is not believed, or something cannot be written down.
+    pub async fn news(&mut self, device: &mut dyn Remember) -> Result<News> {
         loop {
-            let query = [("from", from as usize + records.len())];
-            let page: RecordsPage =
-                self.deployment.connections[party].get(&self.path("/records"), &query).await?;
-            let decode = |text: &String| BASE64URL_NOPAD.decode(text.as_bytes()).ok();
-            if page.records.is_empty() || records.len() >= MOST {
-                let openings = page
-                    .openings
-                    .iter()
-                    .filter_map(|info| Some((PartyId(info.party), opening(&info.opening).ok()?)));
-                return Ok((records, openings.collect()));
+            while let Some(action) = self.driver.next_other() {
+                match action {
+                    Action::Keep => self.keep(device)?,
+                    Action::Tell(News::Refused(doubt)) => {
+                        return Err(failure::unproven(doubt.to_string()));
+                    }
+                    Action::Tell(news) => {
+                        self.warn();
+                        return Ok(news);
+                    }
+                    Action::Ask(_) => unreachable!("the driver asks"),
+                }
             }
-            // What is no text of bytes is no record, and nobody else shows it.
-            records.extend(page.records.iter().map(|text| decode(text).unwrap_or_default()));
+            self.driver.turn().await;
         }
     }
 
-    fn warn(&self, party: usize) {
-        tracing::warn!(
-            "{} shows another history of this decision than two other servers, which are believed: \
-             tell the others, and whoever runs the servers",
-            self.deployment.connections[party].origin()
-        );
+    fn keep(&mut self, device: &mut dyn Remember) -> Result<()> {
+        self.driver.happen(|visitor, now| {
+            let kept = device.remember(&mut |memory| visitor.keep(memory));
+            visitor.kept(now, kept.is_ok());
+            kept
+        })
+    }
+
+    /// Names servers that are not believed to whoever runs this program.
+    fn warn(&mut self) {
+        for (party, doubt) in self.driver.machine().distrusted() {
+            if self.warned.insert(*party) {
+                tracing::warn!(
+                    "{} shows another history of this decision than two other servers, which are believed: \
+                     tell the others, and whoever runs the servers ({doubt})",
+                    self.deployment.origin(*party)
+                );
+            }
+        }
     }
 
     /// Reads and verifies everything that two servers show, and gives those some time that are
-    /// behind.
+    /// behind; `report` is told the numbers of records that are verified and that there are.
     ///
     /// # Errors
     /// If fewer than two servers answer, two show different histories and no third one tells whom
     /// to believe, or something does not hold.
-    pub async fn read_all(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Openings> {
-        let mut pauses = Pauses::new(Duration::from_millis(100), Duration::from_secs(1));
-        let mut read = self.read_on(visit, &report).await?;
-        for _ in 1..COMPARISONS {
-            if read.answered > 1 && !read.more {
-                break;
+    pub async fn read(
+        &mut self,
+        device: &mut dyn Remember,
+        report: impl Fn(u32, u32),
+    ) -> Result<()> {
+        let mut looks = 0;
+        while looks < COMPARISONS {
+            match self.news(device).await? {
+                News::Verifying { done, all } => report(done, all),
+                News::Away
+                    if self.visitor().silence().len() == self.deployment.connections.len() =>
+                {
+                    return Err(self.silence());
+                }
+                News::Away | News::Alone => looks += 1,
+                News::Read if self.visitor().is_whole() => return Ok(()),
+                News::Read => looks += 1,
+                _ => {}
             }
-            // What has just begun may not have reached the others.
-            pauses.pause().await;
-            read = self.read_on(visit, &report).await?;
         }
-        if let Some((one, another)) = read.conflict {
-            let origin = |party: usize| self.deployment.connections[party].origin();
+        if let Some((one, another)) = self.visitor().conflict() {
             return Err(failure::unproven(format!(
                 "{} shows another history than {}: do not answer, and tell the others",
-                origin(one),
-                origin(another)
+                self.deployment.origin(one),
+                self.deployment.origin(another)
             )));
         }
-        if read.answered < 2 || visit.chain().is_none() {
+        if self.visitor().silence().len() > 1 || self.visitor().chain().is_none() {
             return Err(failure::unreachable(
                 "no second server has this decision and answers, so nothing can be compared; try again",
             ));
         }
-        self.compare(visit).await;
-        Ok(read.openings)
+        Ok(())
     }
 
-    /// Names the servers whose history is another one than what two show, and not longer.
-    async fn compare(&self, visit: &Visit) {
-        for (party, connection) in self.deployment.connections.iter().enumerate() {
-            let info = connection.get::<DecisionInfo>(&self.path(""), &()).await;
-            let Some((last, head)) =
-                info.ok().and_then(|info| Some((info.records.checked_sub(1)?, info.head)))
-            else {
-                continue;
-            };
-            if visit.digest(last).is_some_and(|digest| digest.to_hex() != head) {
-                self.warn(party);
+    /// What the servers said that do not show it: a refusal says more than silence.
+    fn silence(&self) -> anyhow::Error {
+        let said = self.visitor().silence();
+        let told = said.iter().find(|(_, refusal)| refusal.is_some()).or(said.iter().next());
+        let (party, refusal) = told.expect("no server has answered");
+        self.deployment.said(*party, refusal.clone())
+    }
+
+    /// Waits until something that is to be done is in the chain, or held for it.
+    async fn done(&mut self, device: &mut dyn Remember, deed: Deed) -> Result<()> {
+        loop {
+            match self.news(device).await? {
+                News::Done(done) | News::Held(done) if done == deed => return Ok(()),
+                News::NotTaken(_) => {
+                    return Err(failure::unreachable(
+                        "no server takes it and shows that it has; try again",
+                    ));
+                }
+                News::Failed(deed, failure) => {
+                    return Err(self.deployment.failed(Some(deed), failure));
+                }
+                _ => {}
             }
         }
     }
 
-    /// Adds to a receipt the signatures of the servers that answer and have its record.
-    /// A signature that does not hold is none.
-    pub async fn sign_receipt(&self, receipt: &mut Receipt) {
-        let path = self.path(&format!("/receipts/{}", receipt.number));
-        for connection in &self.deployment.connections {
-            if let Ok(word) = connection.get::<Acknowledged>(&path, &()).await {
-                let word =
-                    Acknowledgement { party: PartyId(word.party), signature: word.signature };
-                drop(receipt.add(&self.deployment.operators, word));
-            }
-        }
-    }
-
-    /// Hands a record in, after what was read, and reads on. Whatever the sequencer answers, an
-    /// acceptance or answers are given to the others as well, unless two servers show that the
-    /// chain has gone on: they hold it.
+    /// Sees to it that the account takes part; by the link's invitation if there is one.
     ///
     /// # Errors
-    /// If the sequencer does not take it and nobody holds it: its refusal is believed if a second
-    /// server refuses, too, or none of the others answers.
-    pub async fn hand_in(&self, record: &SignedRecord, visit: &mut Visit) -> Result<Handed> {
-        let path = self.path("/records");
-        let answer = self.deployment.post::<RecordTaken>(&path, None, record.encode()).await;
-        let answer = answer.map(drop);
-        if (answer.is_ok() || answer.as_ref().is_err_and(overtaken)) && self.moves(visit).await? {
-            let digest = record.digest(&self.deployment.operators);
-            let taken = visit.digest(record.record.number) == Some(digest);
-            return Ok(if taken { Handed::Taken } else { Handed::Overtaken });
+    /// If there is no place for the account, or a server does not answer.
+    pub async fn accept(&mut self, device: &mut dyn Remember) -> Result<()> {
+        if self.visitor().person().is_some() {
+            return Ok(());
         }
-        if record.record.speaks_for().is_some() {
-            return self.hold(record, answer).await;
-        }
-        match answer {
-            Err(error) if overtaken(&error) => Ok(Handed::Overtaken),
-            Err(error) => Err(failure::call(error)),
-            Ok(()) => Err(failure::unreachable(
-                "the first server says that it has the record, and no second one shows it; look again",
-            )),
-        }
+        ensure!(
+            self.chain()?.stage() == Stage::Accepting,
+            "nobody can join this decision any more"
+        );
+        self.driver.happen(|visitor, now| visitor.accept(now));
+        self.done(device, Deed::Accept).await
     }
 
-    /// Whether two servers soon show more than was read.
-    async fn moves(&self, visit: &mut Visit) -> Result<bool> {
-        let before = length(visit);
-        let mut pauses = Pauses::new(Duration::from_millis(50), Duration::from_millis(500));
-        for _ in 0..LOOKS {
-            self.read_on(visit, |_| {}).await?;
-            if length(visit) > before {
-                return Ok(true);
-            }
-            pauses.pause().await;
-        }
-        Ok(false)
-    }
-
-    /// Hands a record in at the servers that do not put records into order, after the sequencer's
-    /// answer.
-    async fn hold(&self, record: &SignedRecord, answer: Result<(), CallError>) -> Result<Handed> {
-        let (mut held, mut refused, mut silent) = (false, false, true);
-        for connection in self.deployment.connections.iter().skip(1) {
-            let path = self.path("/records");
-            let answer = connection.post_bytes::<RecordTaken>(&path, None, record.encode()).await;
-            held |= answer.is_ok();
-            silent &= answer.as_ref().is_err_and(CallError::passes);
-            refused |= answer.is_err_and(|error| !error.passes() && !overtaken(&error));
-        }
-        match answer {
-            _ if held => Ok(Handed::Held),
-            Err(error) if error.passes() || (!overtaken(&error) && (refused || silent)) => {
-                Err(failure::call(error))
-            }
-            _ => Ok(Handed::Overtaken),
-        }
-    }
-
-    /// The result, from the openings of all three servers; `None` if there is none yet, or will be
-    /// none.
+    /// Waits until answers are taken.
     ///
     /// # Errors
-    /// If an opening does not hold.
-    pub fn outcome(
-        &self,
-        visit: &Visit,
-        openings: &[(PartyId, Opening)],
-    ) -> Result<Option<Outcome>> {
-        if openings.is_empty() {
-            return Ok(None);
+    /// If a server shows what cannot be.
+    pub async fn until_answers_are_taken(&mut self, device: &mut dyn Remember) -> Result<()> {
+        while self.chain()?.stage() == Stage::Accepting {
+            if let News::Failed(deed, failure) = self.news(device).await? {
+                return Err(self.deployment.failed(Some(deed), failure));
+            }
         }
-        Examined::of(visit).and_then(|examined| examined.outcome(openings)).map_err(refused)
+        Ok(())
+    }
+
+    /// Answers, and waits until two servers have signed for it. The answers are on disk before the
+    /// first byte leaves, and are the only ones that this device will ever give.
+    ///
+    /// # Errors
+    /// If answers are not taken, the device has answered otherwise, or too few servers answer: then
+    /// the same command answers again.
+    pub async fn answer(&mut self, device: &mut dyn Remember, answers: &[u8]) -> Result<Receipt> {
+        self.driver.happen(|visitor, now| visitor.answer(now, answers));
+        self.done(device, Deed::Answer).await?;
+        self.confirm(device).await
+    }
+
+    /// Waits until two servers have signed for the account's answers.
+    ///
+    /// # Errors
+    /// If no two have after a while: the same command asks again.
+    pub async fn confirm(&mut self, device: &mut dyn Remember) -> Result<Receipt> {
+        let signed =
+            |visitor: &Visitor| visitor.receipt().filter(|receipt| receipt.is_complete()).cloned();
+        let signing = async {
+            loop {
+                // What need not be kept any longer is forgotten before.
+                match signed(self.visitor()).filter(|_| self.visitor().pending().is_none()) {
+                    Some(receipt) => return Ok(receipt),
+                    None => drop(self.news(device).await?),
+                }
+            }
+        };
+        tokio::time::timeout(SIGNING, signing).await.unwrap_or_else(|_| {
+            Err(failure::unreachable(
+                "the answer was sent, but no two servers have signed for it yet: give the same command again to be sure of it",
+            ))
+        })
+    }
+
+    /// Does what only a creator or who takes part does besides.
+    ///
+    /// # Errors
+    /// If it is not possible, or the first server does not take it.
+    pub async fn carry_out(&mut self, device: &mut dyn Remember, deed: Deed) -> Result<()> {
+        self.driver.happen(|visitor, now| visitor.carry_out(now, deed));
+        self.done(device, deed).await
+    }
+
+    /// The result; `None` if there is none yet, or will be none.
+    ///
+    /// # Errors
+    /// If what the servers have opened does not hold.
+    pub fn outcome(&self) -> Result<Option<Outcome>> {
+        match self.visitor().unresolved() {
+            Some(Refused::NoResult(_)) | None => Ok(self.visitor().outcome().cloned()),
+            Some(wrong) => Err(refused(wrong.clone())),
+        }
+    }
+
+    /// What the servers have opened.
+    pub fn openings(&self) -> Vec<(PartyId, Opening)> {
+        self.visitor().openings()
     }
 
     /// The archive of the whole decision, as it was read.
-    ///
-    /// # Errors
-    /// If no server that shows it answers.
-    pub async fn archive(&self, visit: &Visit, openings: &[(PartyId, Opening)]) -> Result<Archive> {
-        let servers = &self.deployment.servers;
-        let last = length(visit).saturating_sub(1);
-        for party in 0..self.deployment.connections.len() {
-            let Ok((mut records, _)) = self.beyond(party, 0).await else { continue };
-            records.truncate(last as usize + 1);
-            let head =
-                records.get(last as usize).and_then(|bytes| SignedRecord::decode(bytes).ok());
-            let digest = head.map(|head| head.digest(&self.deployment.operators));
-            if digest.is_some() && digest == visit.digest(last) {
-                return Ok(Archive::new(servers.clone(), &records, openings));
-            }
-        }
-        Err(failure::unreachable("no server that shows what was read answers; try again"))
+    pub fn archive(&self) -> Archive {
+        let servers = self.deployment.servers.clone();
+        Archive::new(servers, self.visitor().records(), &self.openings())
     }
-}
-
-/// Records that were read.
-fn length(visit: &Visit) -> u32 {
-    visit.chain().map_or(0, Chain::length)
-}
-
-/// Another record came first.
-fn overtaken(error: &CallError) -> bool {
-    error.status() == Some(409)
-}
-
-/// Verifies all steps that were read.
-///
-/// # Errors
-/// With exit code 3 if one does not hold.
-pub fn verify(visit: &mut Visit) -> Result<()> {
-    tokio::task::block_in_place(|| visit.verify(&mut system::entropy())).map_err(refused)
-}
-
-fn opening(text: &str) -> Result<Opening> {
-    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| refused(Refused::Form))?;
-    Opening::decode(&bytes).map_err(refused)
 }
 
 /// What is refused is not authentic, unless it is this device that may not.

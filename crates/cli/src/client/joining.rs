@@ -1,5 +1,7 @@
 //! A join link at its servers: nothing is believed that whoever it names has not signed.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Signature, SigningKey};
@@ -26,7 +28,7 @@ pub struct Joining {
     /// The link.
     pub link: JoinLink,
     /// Its servers.
-    pub deployment: Deployment,
+    pub deployment: Arc<Deployment>,
     /// What it is for.
     pub gathering: Gathering,
     /// The latest that its creator has said, of all that servers show.

@@ -4,15 +4,13 @@
 //! believes only what is signed or said by two of them, [`connection::driver`] drives the state
 //! machines that say which requests leave, and when, [`board`] reads a whole board page by page,
 //! and [`participant`] takes part, epoch by epoch, until its message is on the board. [`decision`]
-//! reads a decision at its servers and checks all of it; [`account`] keeps what a device must not
-//! forget of it, and [`answering`] accepts an invitation and answers. [`member`] keeps the key of
+//! visits a decision at its servers, and [`account`] keeps what a device must not forget of it.
+//! [`member`] keeps the key of
 //! this device in a room of members. [`asking`] asks a committee to compute, [`cancelling`] takes
 //! that back, [`computation`] speaks with its members, and [`survey`] keeps what belongs to a
 //! question.
 
 pub mod account;
-mod agreeing;
-pub mod answering;
 pub mod asking;
 pub mod board;
 pub mod cancelling;

@@ -104,7 +104,7 @@ impl Participant {
         outbox.put(message)?;
         let seed = Secret::new(system::random());
         let machine = ostrakon_client::Participant::new(room.scene.clone(), key, seed, home);
-        let driver = Driver::new(machine, room.link.room, room.clone());
+        let driver = Driver::new(machine, room.clone());
         let heard = vec![None; room.connections.len()];
         let seen = room.entries().borrow().len();
         let (member, rows, home, over, eased) = (None, None, None, None, None);

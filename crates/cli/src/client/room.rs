@@ -293,7 +293,7 @@ pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
 /// Watches a room, for ever: does what the state machine asks for, and lets others know.
 async fn follow(room: Arc<Room>) {
     let machine = Follower::new(room.scene.clone(), Secret::new(system::random()), BACK);
-    let mut driver = Driver::new(machine, room.link.room, room.clone());
+    let mut driver = Driver::new(machine, room.clone());
     loop {
         while let Some(sight) = driver.next_other() {
             room.see(sight, driver.machine());

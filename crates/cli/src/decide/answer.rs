@@ -1,11 +1,11 @@
 //! `ostrakon decide answer`.
 
-use anyhow::{Context, Result, bail, ensure};
-use ostrakon_crypto::VerifyingKey;
-use ostrakon_decide::{Ballot, Link, Receipt, Stage, Visit};
+use std::sync::Arc;
+
+use anyhow::{Result, bail, ensure};
+use ostrakon_decide::{Ballot, Link, Receipt, Stage};
 
 use super::{State, plan, report};
-use crate::client::answering::{self, chain};
 use crate::client::{Account, Decision};
 use crate::{output, secret};
 
@@ -38,59 +38,75 @@ pub struct Options {
 /// does not answer.
 pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
-    let (decision, mut visit, _) = super::read(options.link).await?;
-    let key = account.key_in(chain(&visit)?).verifying_key();
-    account
-        .remember(|memory| visit.remember(&key, memory))?
-        .map_err(crate::client::decision::refused)?;
-    let answers = answers(&chain(&visit)?.draft().ballots, &options.answer)?;
-    let (memory, id) = (account.memory(), &decision.link.decision);
-    if answers.is_some() && memory.has_answered(id) && memory.pending(id) != answers.as_deref() {
-        bail!(
-            "this device has answered, which cannot be changed any more; without --answer the receipt is shown again"
-        );
-    }
-    takes_answers(&visit, &key)?;
-    answering::accept(&decision, &account, &mut visit).await?;
-    if let Err(error) = answering::refill(&decision.deployment, &account).await {
+    let key = account.key();
+    // As it was before this visit: what has arrived meanwhile is forgotten when it is read.
+    let fixed = account.memory().pending(&options.link.decision).map(<[u8]>::to_vec);
+    let mut decision = super::read(options.link.clone(), &mut account).await?;
+    let deployment = Arc::clone(&decision.deployment);
+    let visit = visit(&options, &mut decision, &mut account, fixed);
+    // The stock is filled meanwhile, once it is known that the decision can be answered.
+    let (visited, filled) = tokio::join!(visit, deployment.fill_stock(key, u64::MAX));
+    let receipt = visited?;
+    if let Err(error) = filled {
         tracing::warn!(
             "no keys were left with which this account could be asked while it is away: {error:#}"
         );
     }
-    if options.wait {
-        answering::until_answers_are_taken(&decision, &mut visit).await?;
-        takes_answers(&visit, &key)?;
+    match receipt {
+        Some(receipt) => print(&receipt, options.json),
+        None => {
+            let chain = decision.chain()?;
+            let how = how_to_answer(&chain.draft().ballots);
+            eprintln!("Accepted. {}", output::harmless(how.as_bytes()));
+            if chain.stage() == Stage::Accepting {
+                let when = when_answers_are_taken(chain.needs_all());
+                eprintln!("Not yet: {when}. With --wait it is waited for.");
+            }
+            Ok(())
+        }
     }
-    let pending = account.memory().pending(&decision.link.decision).map(<[u8]>::to_vec);
-    let Some(answers) = answers.or(pending) else {
-        if account.memory().has_answered(&decision.link.decision) {
-            return finish(&decision, &mut account, &mut visit, options.json).await;
-        }
-        let chain = chain(&visit)?;
-        let how = how_to_answer(&chain.draft().ballots);
-        eprintln!("Accepted. {}", output::harmless(how.as_bytes()));
-        if chain.stage() == Stage::Accepting {
-            let when = when_answers_are_taken(chain.needs_all());
-            eprintln!("Not yet: {when}. With --wait it is waited for.");
-        }
-        return Ok(());
-    };
-    if chain(&visit)?.stage() == Stage::Accepting {
+}
+
+/// Accepts, and answers if there is an answer: then the receipt. `fixed` are the answers that this
+/// device has given before and does not know to have arrived.
+async fn visit(
+    options: &Options,
+    decision: &mut Decision,
+    account: &mut Account,
+    fixed: Option<Vec<u8>>,
+) -> Result<Option<Receipt>> {
+    let id = options.link.decision;
+    let answers = answers(&decision.chain()?.draft().ballots, &options.answer)?;
+    if answers.is_some() && account.memory().has_answered(&id) && fixed != answers {
         bail!(
-            "accepted; {}: come again with the same link, or give --wait",
-            when_answers_are_taken(chain(&visit)?.needs_all())
+            "this device has answered, which cannot be changed any more; without --answer the receipt is shown again"
         );
     }
-    answering::answer(&decision, &mut account, &mut visit, &answers).await?;
-    finish(&decision, &mut account, &mut visit, options.json).await
+    takes_answers(decision)?;
+    decision.accept(account).await?;
+    if options.wait {
+        decision.until_answers_are_taken(account).await?;
+        takes_answers(decision)?;
+    }
+    if account.memory().has_answered(&id) && account.memory().pending(&id).is_none() {
+        return decision.confirm(account).await.map(Some);
+    }
+    let Some(answers) = answers.or(fixed) else { return Ok(None) };
+    if decision.chain()?.stage() == Stage::Accepting {
+        bail!(
+            "accepted; {}: come again with the same link, or give --wait",
+            when_answers_are_taken(decision.chain()?.needs_all())
+        );
+    }
+    decision.answer(account, &answers).await.map(Some)
 }
 
 /// Whether it is not over, or this account's answer is among those that were given.
-fn takes_answers(visit: &Visit, owner: &VerifyingKey) -> Result<()> {
-    let chain = chain(visit)?;
+fn takes_answers(decision: &Decision) -> Result<()> {
+    let chain = decision.chain()?;
     let has_answered = |place: u16| chain.people()[usize::from(place)].answered().is_some();
     match report::over(chain) {
-        Some(over) if !chain.person(owner).is_some_and(has_answered) => bail!(over),
+        Some(over) if !decision.visitor().person().is_some_and(has_answered) => bail!(over),
         _ => Ok(()),
     }
 }
@@ -146,16 +162,9 @@ fn answers(ballots: &[Ballot], given: &[String]) -> Result<Option<Vec<u8>>> {
     ballots.iter().zip(given).map(read).collect::<Result<_>>().map(Some)
 }
 
-/// Makes sure that the answer has arrived, and prints the receipt.
-async fn finish(
-    decision: &Decision,
-    account: &mut Account,
-    visit: &mut Visit,
-    json: bool,
-) -> Result<()> {
-    let receipt: Receipt = answering::confirm(decision, account, visit).await?;
+fn print(receipt: &Receipt, json: bool) -> Result<()> {
     if json {
-        return output::json(&receipt);
+        return output::json(receipt);
     }
     output::line(&format!(
         "answered, signed by {} servers: record {}, digest {}",

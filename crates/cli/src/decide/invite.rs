@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::State;
 use super::create::{PersonJson, links};
-use crate::client::answering::chain;
 use crate::client::{CallError, Decision};
 use crate::{failure, output, secret};
 
@@ -41,13 +40,13 @@ pub struct Options {
 /// # Errors
 /// If the decision was not created on this device, or there is no such person.
 pub async fn run(options: Options) -> Result<()> {
-    let account = options.state.account()?;
+    let mut account = options.state.account()?;
     let link = Link { invitation: None, ..options.link };
     let invitations = account.invitations(&link.decision);
     let invitations = invitations
         .context("this device has not created the decision, so it has no invitations to it")?;
-    let (decision, visit, _) = super::read(link.clone()).await?;
-    let all = links(&link, chain(&visit)?.draft(), &invitations);
+    let decision = super::read(link.clone(), &mut account).await?;
+    let all = links(&link, decision.chain()?.draft(), &invitations);
     let wanted =
         |(name, _): &&(String, Link)| options.person.as_ref().is_none_or(|person| person == name);
     let chosen: Vec<_> = all.iter().filter(wanted).collect();

@@ -3,16 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use ostrakon_decide::keys::{MOST_LIFETIME, STOCK_THRESHOLD};
 use ostrakon_decide::{JoinLink, Link};
-use ostrakon_party::wire;
-use ostrakon_protocol::decisions::StockLevel;
 
 use super::State;
-use crate::client::answering::fresh_key;
 use crate::client::joining::Joining;
 use crate::client::{Pauses, http_client};
-use crate::{failure, output, secret, system};
+use crate::{failure, output, secret};
 
 /// Options of `decide join`.
 #[derive(clap::Args)]
@@ -46,11 +42,7 @@ pub async fn run(options: Options) -> Result<()> {
         let digits = request.digits(&joining.deployment.operators);
         eprintln!("Asked as “{}”. Compare these digits with the creator: {digits}", options.name);
         // With a key at the servers the place is taken without another visit.
-        let terms = (STOCK_THRESHOLD, system::unix_time().saturating_add(MOST_LIFETIME - 3600));
-        let stocked = fresh_key(&joining.deployment, &key, terms).await?;
-        let path = format!("accounts/{}/keys", own.to_hex());
-        let keys = wire::encode(&vec![stocked]);
-        joining.deployment.post::<StockLevel>(&path, None, keys).await.map_err(failure::call)?;
+        joining.deployment.fill_stock(key, 1).await?;
     }
     let mut pauses = Pauses::new(Duration::from_millis(500), Duration::from_secs(5));
     loop {

@@ -14,7 +14,7 @@ pub mod verify;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use ostrakon_decide::{Link, Visit};
+use ostrakon_decide::Link;
 
 use crate::client::{Account, Decision, http_client, member};
 use crate::output;
@@ -81,16 +81,15 @@ pub async fn run(command: Command) -> Result<()> {
 
 /// Opens the decision of a link and reads all of it, checked, with a bar that shows how far it has
 /// come.
-async fn read(link: Link) -> Result<(Decision, Visit, report::Openings)> {
-    let decision = Decision::open(&http_client()?, link).await?;
-    let mut visit = decision.visit();
+async fn read(link: Link, account: &mut Account) -> Result<Decision> {
+    let mut decision = Decision::open(&http_client()?, link, account.key()).await?;
     let bar = output::bar(0, "records checked");
-    let openings = decision
-        .read_all(&mut visit, |number| {
-            bar.set_length(u64::from(number));
-            bar.set_position(u64::from(number));
+    let read = decision
+        .read(account, |done, all| {
+            bar.set_length(u64::from(all));
+            bar.set_position(u64::from(done));
         })
         .await;
     bar.finish_and_clear();
-    Ok((decision, visit, openings?))
+    read.map(|()| decision)
 }

@@ -4,8 +4,6 @@ use anyhow::Result;
 use ostrakon_decide::Link;
 
 use super::{State, report};
-use crate::client::answering::chain;
-use crate::client::decision::refused;
 use crate::secret;
 
 /// Options of `decide status`.
@@ -27,8 +25,6 @@ pub struct Options {
 /// If something does not hold, or the servers do not answer.
 pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
-    let (decision, visit, openings) = super::read(options.link).await?;
-    let key = account.key_in(chain(&visit)?).verifying_key();
-    account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
-    report::print(chain(&visit)?, decision.outcome(&visit, &openings)?, &openings, options.json)
+    let decision = super::read(options.link, &mut account).await?;
+    report::print(decision.chain()?, decision.outcome()?, &decision.openings(), options.json)
 }

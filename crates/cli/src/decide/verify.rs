@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_decide::{Archive, Content, Link, Refused, Report, Stage, Visit};
+use ostrakon_client::visitor::Deed;
+use ostrakon_decide::{Archive, Link, Refused, Report, Stage};
 
 use super::{State, report};
-use crate::client::answering::chain;
-use crate::client::decision::refused;
 use crate::client::{Account, Decision};
 use crate::rooms::export;
 use crate::{failure, secret, system};
@@ -82,29 +81,24 @@ pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
 
 async fn online(link: Link, options: &Options) -> Result<()> {
     let mut account = options.state.account()?;
-    let (decision, mut visit, openings) = super::read(link).await?;
-    let key = account.key_in(chain(&visit)?).verifying_key();
-    account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
-    let outcome = decision.outcome(&visit, &openings)?;
+    let mut decision = super::read(link, &mut account).await?;
+    let outcome = decision.outcome()?;
     if let Some(file) = &options.output {
-        let text = decision.archive(&visit, &openings).await?.to_text();
+        let text = decision.archive().to_text();
         check(text.as_bytes(), Some(&decision.link))?;
         export::write(file, &text)?;
     }
     if options.tell && outcome.is_some() {
-        tell(&decision, &account, &mut visit).await?;
+        tell(&mut decision, &mut account).await?;
     }
-    report::print(chain(&visit)?, outcome, &openings, options.json)
+    report::print(decision.chain()?, outcome, &decision.openings(), options.json)
 }
 
-async fn tell(decision: &Decision, account: &Account, visit: &mut Visit) -> Result<()> {
-    let chain = chain(visit)?;
-    let key = account.key_in(chain);
-    let own = chain.person(&key.verifying_key());
+async fn tell(decision: &mut Decision, account: &mut Account) -> Result<()> {
+    let (own, chain) = (decision.visitor().person(), decision.chain()?);
     let told = own.is_none_or(|person| chain.people()[usize::from(person)].has_verified());
     if !told && chain.stage() == Stage::Closed {
-        let record = chain.next(&key, system::unix_time(), Content::Verified);
-        decision.hand_in(&record, visit).await?;
+        decision.carry_out(account, Deed::Verified).await?;
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::Published;
 use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::hosting::{HostLog, MessageId, SignedAction};
 use ostrakon_broadcast::room::Admission;
+use ostrakon_broadcast::{RoomId, SignedEntry};
 use ostrakon_crypto::Secret;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Status;
@@ -183,6 +183,11 @@ impl Follower {
     /// What the hosts did.
     pub fn log(&self) -> &HostLog {
         &self.log
+    }
+
+    /// The room that it follows.
+    pub fn room(&self) -> &RoomId {
+        self.scene.id()
     }
 
     /// How far the board is read.

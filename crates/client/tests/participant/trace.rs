@@ -52,7 +52,8 @@ impl Trace {
                 let at = now - self.start;
                 let (delay, status, body) = self.answer(at, party, &http.path, request.patience());
                 answers.insert((now + delay, request.id), (status, body));
-                sent.push(Sent { at, party, path: http.path, body: http.body });
+                let body = http.body.map(|body| body.text());
+                sent.push(Sent { at, party, path: http.path, body });
             }
             let answer = answers.keys().next().map_or(end, |(at, _)| *at);
             now = machine.wake_at().min(answer).max(now);
@@ -98,7 +99,8 @@ impl Trace {
                         let (delay, status, body) =
                             self.answer(at, party, &http.path, request.patience());
                         answers.insert((now + delay, request.id), (status, body));
-                        sent.push(Sent { at, party, path: http.path, body: http.body });
+                        let body = http.body.map(|body| body.text());
+                        sent.push(Sent { at, party, path: http.path, body });
                     }
                     Action::Fill(context) => {
                         let epoch = context.epoch.number;

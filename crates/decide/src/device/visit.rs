@@ -168,6 +168,26 @@ impl Visit {
         own.map_or(Ok(()), |key| memory.use_key(&self.id, key.serial))
     }
 
+    /// The place among the people that an account can take: that of the invitation, or the one that
+    /// names it.
+    ///
+    /// # Errors
+    /// [`Refused`] if there is none.
+    pub fn seat(
+        &self,
+        account: &VerifyingKey,
+        invitation: Option<&Invitation>,
+    ) -> Result<u16, Refused> {
+        let seat = invitation.map_or(Seat::Account(*account), |invitation| {
+            Seat::Invitation(invitation.key().verifying_key())
+        });
+        let people = &self.read_chain()?.draft().people;
+        let place = people.iter().position(|person| person.seat == seat);
+        place
+            .and_then(|place| u16::try_from(place).ok())
+            .ok_or_else(|| device("nobody is invited by this link or with this account"))
+    }
+
     /// The record by which the account takes part: with the invitation of a link, or as the draft
     /// names it. `time` in seconds since 1970.
     ///
@@ -182,13 +202,7 @@ impl Visit {
     ) -> Result<SignedRecord, Refused> {
         let chain = self.read_chain()?;
         let owner = account.verifying_key();
-        let seat = invitation.map_or(Seat::Account(owner), |invitation| {
-            Seat::Invitation(invitation.key().verifying_key())
-        });
-        let place = chain.draft().people.iter().position(|person| person.seat == seat);
-        let person = place.and_then(|place| u16::try_from(place).ok());
-        let person =
-            person.ok_or_else(|| device("nobody is invited by this link or with this account"))?;
+        let person = self.seat(&owner, invitation)?;
         let sign = |invitation: &Invitation| {
             invitation.key().sign(&claim_digest(&self.operators, &self.id, person, &owner))
         };
@@ -247,16 +261,22 @@ impl Visit {
     }
 
     /// The receipt, to which servers have to add their signatures, once the account's answers are
-    /// in the chain that was read and verified; the answers are then forgotten. Call it with what
-    /// was read from another server than the one that took the record.
-    pub fn confirmed(&self, account: &VerifyingKey, memory: &mut Memory) -> Option<Receipt> {
+    /// in the chain that was read and verified. Call it with what was read from another server than
+    /// the one that took the record.
+    pub fn receipt(&self, account: &VerifyingKey) -> Option<Receipt> {
         let (chain, _) = self.verified().ok()?;
         let person = chain.person(account)?;
         let number = chain.people()[usize::from(person)].answered()?;
-        memory.settle(&self.id);
         let digest = self.digest(number)?;
         let (decision, servers) = (self.id, self.operators.digest);
         Some(Receipt { decision, servers, person, number, digest, signatures: Vec::new() })
+    }
+
+    /// The same; the answers are then forgotten.
+    pub fn confirmed(&self, account: &VerifyingKey, memory: &mut Memory) -> Option<Receipt> {
+        let receipt = self.receipt(account)?;
+        memory.settle(&self.id);
+        Some(receipt)
     }
 }
 

@@ -10,6 +10,7 @@ mod toy;
 
 mod checks;
 mod closing;
+mod deciding;
 mod deployment;
 mod executor;
 mod host;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{RoomId, SignedEntry};
 use ostrakon_client::{Follower, Millis, Scene, Sight};
 use ostrakon_crypto::Secret;
 use ostrakon_messaging::params::CYCLE;
@@ -27,7 +27,6 @@ const BACK: u64 = 2 * CYCLE;
 /// A room that is followed, and what the page has not been told of it.
 pub struct Following {
     pub machine: Follower,
-    room: RoomId,
     touched: Touched,
     board: Board,
     /// Entries that nobody has read.
@@ -59,10 +58,9 @@ impl Following {
     pub fn new(pinned: &str, room: &str, seed: &[u8]) -> Result<Self, Sentence> {
         let scene = Scene::new(servers(pinned)?, descriptor(room)?);
         let seed = seed.try_into().map_err(|_| "a seed has 32 bytes".to_owned())?;
-        let room = *scene.id();
         let machine = Follower::new(Arc::new(scene), Secret::new(seed), BACK);
         let (touched, board, entries) = Default::default();
-        Ok(Self { machine, room, touched, board, entries })
+        Ok(Self { machine, touched, board, entries })
     }
 
     pub fn log(&self) -> &HostLog {
@@ -77,7 +75,9 @@ impl Following {
         let mut shown = Vec::new();
         while let Some(sight) = self.machine.next_sight() {
             shown.push(match sight {
-                Sight::Ask(request) => SightJson::Ask(AskJson::of(&request, &self.room)),
+                Sight::Ask(request) => {
+                    SightJson::Ask(AskJson::of(request.sending(self.machine.room())))
+                }
                 Sight::Heard { party, .. } => {
                     let (status, came) = self.machine.last_word(party);
                     let (status, reachable) =

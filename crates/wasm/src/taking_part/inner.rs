@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use ostrakon_broadcast::Content;
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{Content, RoomId};
-use ostrakon_client::{Action, Filled, Http, Millis, News, Request, Scene};
+use ostrakon_client::{Action, Filled, Millis, News, Scene, Sending};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Status;
@@ -18,7 +18,6 @@ type Sentence = String;
 
 pub struct Participant {
     machine: ostrakon_client::Participant,
-    room: RoomId,
     /// Where it is present, as was told.
     home: Option<u8>,
     /// What was decided for an epoch, until it is written down.
@@ -44,10 +43,10 @@ pub struct AskJson {
 }
 
 impl AskJson {
-    pub fn of(request: &Request, room: &RoomId) -> Self {
-        let Http { path, body } = request.http(room);
-        let (id, party, patience) = (request.id, request.party.0, request.patience());
-        Self { id, party, path, body, patience }
+    pub fn of(request: Sending) -> Self {
+        let Sending { id, party, http, patience } = request;
+        let body = http.body.map(|body| body.text());
+        Self { id, party: party.0, path: http.path, body, patience }
     }
 }
 
@@ -61,11 +60,11 @@ impl Participant {
     ) -> Result<Self, Sentence> {
         let scene = Scene::new(servers(pinned)?, descriptor(room)?);
         let seed = seed.try_into().map_err(|_| "a seed has 32 bytes".to_owned())?;
-        let (room, key) = (*scene.id(), SigningKey::from_seed(key));
+        let key = SigningKey::from_seed(key);
         let before = before.map(PartyId);
         let machine =
             ostrakon_client::Participant::new(Arc::new(scene), key, Secret::new(seed), before);
-        Ok(Self { machine, room, home: None, decided: None })
+        Ok(Self { machine, home: None, decided: None })
     }
 
     pub fn wake(&mut self, now: Millis) {
@@ -115,7 +114,7 @@ impl Participant {
     fn shown(&mut self, action: Action) -> Option<ActionJson> {
         let (at, epoch) = match action {
             Action::Ask(request) => {
-                return Some(ActionJson::Ask(AskJson::of(&request, &self.room)));
+                return Some(ActionJson::Ask(AskJson::of(request.sending(self.machine.room()))));
             }
             Action::Fill(context) => {
                 let (epoch, minimum) = (context.epoch.number, context.minimum);

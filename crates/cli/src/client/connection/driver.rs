@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use ostrakon_broadcast::RoomId;
-use ostrakon_client::{Action, Follower, Http, Millis, Participant, Request, Sight};
+use ostrakon_client::visitor::{self, Filling, Stock, Visitor};
+use ostrakon_client::{Action, Follower, Http, Millis, Participant, Sending, Sight};
 use ostrakon_party::PartyId;
 
 /// Clock and network.
@@ -35,7 +35,7 @@ pub trait Machine {
     /// A request was answered.
     fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]);
     /// The next thing to do.
-    fn next(&mut self) -> Option<Result<Request, Self::Other>>;
+    fn next(&mut self) -> Option<Result<Sending, Self::Other>>;
     /// When it is to be woken.
     fn wake_at(&self) -> Millis;
 }
@@ -51,9 +51,9 @@ impl Machine for Participant {
         self.replied(now, id, status, body);
     }
 
-    fn next(&mut self) -> Option<Result<Request, Action>> {
+    fn next(&mut self) -> Option<Result<Sending, Action>> {
         Some(match self.next_action()? {
-            Action::Ask(request) => Ok(request),
+            Action::Ask(request) => Ok(request.sending(self.room())),
             other => Err(other),
         })
     }
@@ -74,9 +74,55 @@ impl Machine for Follower {
         self.replied(now, id, status, body);
     }
 
-    fn next(&mut self) -> Option<Result<Request, Sight>> {
+    fn next(&mut self) -> Option<Result<Sending, Sight>> {
         Some(match self.next_sight()? {
-            Sight::Ask(request) => Ok(request),
+            Sight::Ask(request) => Ok(request.sending(self.room())),
+            other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Visitor {
+    type Other = visitor::Action;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, visitor::Action>> {
+        Some(match self.next_action()? {
+            visitor::Action::Ask(request) => Ok(request.sending()),
+            other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Stock {
+    type Other = Filling;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, Filling>> {
+        Some(match self.next_filling()? {
+            Filling::Ask(request) => Ok(request.sending()),
             other => Err(other),
         })
     }
@@ -92,15 +138,14 @@ type Answered = (u64, (u16, Vec<u8>));
 /// A state machine with its requests under way.
 pub struct Driver<M, T> {
     machine: M,
-    room: RoomId,
     transport: Arc<T>,
     under_way: FuturesUnordered<BoxFuture<'static, Answered>>,
 }
 
 impl<M: Machine, T: Transport> Driver<M, T> {
-    /// Of a machine in a room that has not begun.
-    pub fn new(machine: M, room: RoomId, transport: Arc<T>) -> Self {
-        Self { machine, room, transport, under_way: FuturesUnordered::new() }
+    /// Of a machine that has not begun.
+    pub fn new(machine: M, transport: Arc<T>) -> Self {
+        Self { machine, transport, under_way: FuturesUnordered::new() }
     }
 
     /// The machine.
@@ -109,8 +154,8 @@ impl<M: Machine, T: Transport> Driver<M, T> {
     }
 
     /// Lets something happen to the machine now.
-    pub fn happen(&mut self, what: impl FnOnce(&mut M, Millis)) {
-        what(&mut self.machine, self.transport.now());
+    pub fn happen<R>(&mut self, what: impl FnOnce(&mut M, Millis) -> R) -> R {
+        what(&mut self.machine, self.transport.now())
     }
 
     /// Sends what is to be sent; returns what else is to be done.
@@ -120,10 +165,10 @@ impl<M: Machine, T: Transport> Driver<M, T> {
                 Ok(request) => request,
                 Err(other) => return Some(other),
             };
-            let patience = Duration::from_millis(request.patience());
-            let http = request.http(&self.room);
-            let answer = self.transport.clone().exchange(request.party, http, patience);
-            self.under_way.push(Box::pin(async move { (request.id, answer.await) }));
+            let Sending { id, party, http, patience } = request;
+            let patience = Duration::from_millis(patience);
+            let answer = self.transport.clone().exchange(party, http, patience);
+            self.under_way.push(Box::pin(async move { (id, answer.await) }));
         }
     }
 

@@ -6,6 +6,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_decide::keys::GRACE;
 use ostrakon_decide::keys::shares::new_key;
@@ -13,9 +14,17 @@ use ostrakon_decide::record::create;
 use ostrakon_decide::{
     Ballot, Content, Draft, Function, Layer, Memory, Person, Seat, Serial, keys::certify,
 };
+use ostrakon_decide::{SignedRecord, Visit};
 use ostrakon_party::SessionId;
+use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage, RecordsPage};
+use tokio::time::Instant;
 
 use super::*;
+
+#[path = "../../../../client/tests/visitor/script.rs"]
+mod script;
+
+use self::script::{Exchange, Played, Script};
 
 /// What a server shows and answers.
 struct Stub {
@@ -39,12 +48,31 @@ async fn serve(answer: u16, records: &[Vec<u8>]) -> (Arc<Stub>, String) {
         let page = RecordsPage { records: rest.collect(), openings: Vec::new() };
         serde_json::to_string(&page).unwrap()
     };
+    let info = async |State(stub): State<Arc<Stub>>| {
+        let records = stub.records.lock().unwrap();
+        let last = SignedRecord::decode(records.last().unwrap()).unwrap();
+        let info = DecisionInfo {
+            id: last.record.decision.to_hex(),
+            records: u32::try_from(records.len()).unwrap(),
+            head: last.digest(&Operators::new(&servers()).unwrap()).to_hex(),
+            stage: DecisionStage::Accepting,
+            people: 2,
+            answered: 0,
+            verified: 0,
+            deadline: 2_000,
+            openings: Vec::new(),
+            refusal: None,
+        };
+        serde_json::to_string(&info).unwrap()
+    };
     let take = async |State(stub): State<Arc<Stub>>| {
         stub.handed.fetch_add(1, Ordering::Relaxed);
         let status = StatusCode::from_u16(stub.answer).unwrap();
         (status, r#"{"number":1,"held":true}"#).into_response()
     };
-    let app = Router::new().route("/api/v1/decisions/{id}/records", get(page).post(take));
+    let app = Router::new()
+        .route("/api/v1/decisions/{id}", get(info))
+        .route("/api/v1/decisions/{id}/records", get(page).post(take));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let app = app.with_state(Arc::clone(&stub));
@@ -94,7 +122,7 @@ fn first(operators: &Operators) -> SignedRecord {
     create(draft.clone(), [layer(0), layer(1), layer(2)], operators, &key(10), 5)
 }
 
-fn decision(id: ostrakon_decide::DecisionId, origins: &[String]) -> Decision {
+fn decision(id: ostrakon_decide::DecisionId, origins: &[String], device: SigningKey) -> Decision {
     let servers = servers();
     let operators = Operators::new(&servers).unwrap();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -105,7 +133,7 @@ fn decision(id: ostrakon_decide::DecisionId, origins: &[String]) -> Decision {
         servers: servers.digest(),
         invitation: None,
     };
-    Decision { link, deployment: Deployment { servers, operators, connections } }
+    Decision::at(Arc::new(Deployment { servers, operators, connections }), link, device)
 }
 
 fn accept(visit: &Visit, operators: &Operators, seed: u8) -> SignedRecord {
@@ -125,22 +153,21 @@ async fn what_one_server_shows_alone_is_neither_believed_nor_remembered() {
     let (p0, zero) = serve(201, &[first.encode(), private]).await;
     let (p1, one) = serve(201, &[first.encode()]).await;
     let (p2, two) = serve(201, &[first.encode()]).await;
-    let decision = decision(chain.id(), &[zero, one, two]);
-    let (mut visit, mut memory) = (decision.visit(), Memory::default());
-    let account = key(20).verifying_key();
-    assert!(decision.read_on(&mut visit, |_| {}).await.unwrap().more);
-    assert_eq!(length(&visit), 1);
-    visit.remember(&account, &mut memory).unwrap();
+    let (origins, mut memory) = ([zero, one, two], Onlooker::default());
+    let mut before = decision(chain.id(), &origins, key(20));
+    before.read(&mut memory, |_, _| {}).await.unwrap();
+    assert!(!before.visitor().is_whole());
+    assert_eq!(before.chain().unwrap().length(), 1);
 
-    let record = accept(&visit, &operators, 20);
+    let record = accept(before.visitor().visit(), &operators, 20);
     for server in [&p1, &p2] {
         server.records.lock().unwrap().push(record.encode());
     }
     // The next run goes on with the honest servers, whatever the first one goes on showing.
-    let mut visit = decision.visit();
-    decision.read_on(&mut visit, |_| {}).await.unwrap();
-    visit.remember(&account, &mut memory).unwrap();
-    assert_eq!(visit.chain().unwrap().person(&account), Some(0));
+    let mut after = decision(chain.id(), &origins, key(20));
+    after.read(&mut memory, |_, _| {}).await.unwrap();
+    assert_eq!(after.visitor().person(), Some(0));
+    assert!(after.visitor().distrusted().contains_key(&PartyId(0)));
     assert_eq!(p0.handed.load(Ordering::Relaxed), 0);
 }
 
@@ -154,13 +181,96 @@ async fn whatever_the_first_server_answers_another_one_holds_the_record() {
             stubs.push(serve(answer, &[first.encode()]).await);
         }
         let origins: Vec<String> = stubs.iter().map(|(_, origin)| origin.clone()).collect();
-        let decision = decision(first.record.decision, &origins);
-        let mut visit = decision.visit();
-        decision.read_on(&mut visit, |_| {}).await.unwrap();
-        let record = accept(&visit, &operators, 20);
-        let handed = decision.hand_in(&record, &mut visit).await.unwrap();
-        assert!(matches!(handed, Handed::Held), "after {status}");
+        let mut decision = decision(first.record.decision, &origins, key(20));
+        let mut memory = Onlooker::default();
+        decision.read(&mut memory, |_, _| {}).await.unwrap();
+        decision.accept(&mut memory).await.unwrap();
+        assert!(decision.visitor().person().is_none(), "after {status}: it is held");
         assert!(stubs.iter().all(|(stub, _)| stub.handed.load(Ordering::Relaxed) == 1));
     });
     futures::future::join_all(tried).await;
+}
+
+/// Servers that answer by a script, in tokio's virtual time.
+struct Scripted {
+    began: Instant,
+    script: Script,
+    played: Mutex<Played>,
+}
+
+impl Scripted {
+    fn elapsed(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+}
+
+impl Transport for Scripted {
+    fn now(&self) -> Millis {
+        self.script.start + self.elapsed()
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        let patience = patience.as_millis() as Millis;
+        let answer =
+            self.played.lock().unwrap().answer(self.elapsed(), party.0, &request, patience);
+        Box::pin(async move {
+            let Exchange { delay, status, answer, .. } = answer;
+            tokio::time::sleep(Duration::from_millis(delay)).await;
+            (status, answer.into_bytes())
+        })
+    }
+}
+
+async fn play(script: Script) -> Vec<Exchange> {
+    let (device, seed) = (SigningKey::from_seed(&script.key), Secret::new(script.seed));
+    let id = ostrakon_decide::DecisionId::from_hex(&script.decision).unwrap();
+    let servers: ServersInfo = serde_json::from_value(script.servers.clone()).unwrap();
+    let operators = Operators::new(&servers_of(&servers).unwrap()).unwrap();
+    let (wishes, lasts) = (script.wishes.clone(), script.lasts);
+    let played = Mutex::new(Played::new(&script));
+    let scripted = Arc::new(Scripted { began: Instant::now(), script, played });
+    let visitor = Visitor::new(operators, id, None, device, &seed);
+    let mut driver = Driver::new(visitor, Arc::clone(&scripted));
+    let (mut memory, mut wishes) = (Memory::default(), wishes.iter().peekable());
+    while scripted.elapsed() < lasts {
+        while let Some(wish) = wishes.next_if(|wish| wish.at <= scripted.elapsed()) {
+            driver.happen(|visitor, now| match &wish.answers {
+                Some(answers) => visitor.answer(now, answers),
+                None => visitor.accept(now),
+            });
+        }
+        while let Some(action) = driver.next_other() {
+            if action == Action::Keep {
+                driver.happen(|visitor, now| {
+                    visitor.keep(&mut memory);
+                    visitor.kept(now, true);
+                });
+            }
+        }
+        let wish = wishes.peek().map_or(lasts, |wish| wish.at);
+        let wish = Duration::from_millis(wish.saturating_sub(scripted.elapsed()));
+        tokio::select! {
+            () = driver.turn() => {}
+            () = tokio::time::sleep(wish) => {}
+        }
+    }
+    let asked = std::mem::take(&mut scripted.played.lock().unwrap().asked);
+    asked.into_iter().filter(|one| one.at < lasts).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_command_line_visits_as_the_scripts_say() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
+    for name in script::NAMES {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        let script: Script = serde_json::from_str(&text).unwrap();
+        let expected = script.exchanges.clone();
+        assert!(!expected.is_empty());
+        assert_eq!(play(script).await, expected, "{name}");
+    }
 }

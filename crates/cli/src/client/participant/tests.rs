@@ -51,6 +51,7 @@ impl Transport for Scripted {
     ) -> BoxFuture<'static, (u16, Vec<u8>)> {
         let (at, party) = (self.elapsed(), party.0);
         let Http { path, body } = request;
+        let body = body.map(|body| body.text());
         let patience = patience.as_millis() as Millis;
         let (delay, status, answer) = self.trace.answer(at, party, &path, patience);
         self.sent.lock().unwrap().push(Sent { at, party, path, body });
@@ -69,8 +70,7 @@ async fn play<M: Machine>(
     mut act: impl FnMut(&mut M, Millis, M::Other),
 ) -> Vec<Sent> {
     let trace = scripted.trace.clone();
-    let room = trace.descriptor.id();
-    let mut driver = Driver::new(machine, room, scripted.clone());
+    let mut driver = Driver::new(machine, scripted.clone());
     let mut statuses = trace.statuses.iter().peekable();
     while scripted.elapsed() < trace.lasts {
         while let Some(said) = statuses.next_if(|said| said.at <= scripted.elapsed()) {

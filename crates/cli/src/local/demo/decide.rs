@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
+use ostrakon_crypto::SigningKey;
 use ostrakon_decide::draft::least_quorum;
-use ostrakon_decide::{Link, Opening, Outcome};
-use ostrakon_party::PartyId;
+use ostrakon_decide::{Link, Outcome, Stage};
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::client::answering::{self, chain};
+use crate::client::decision::Onlooker;
 use crate::client::{Account, Decision, Deployment, http_client};
 use crate::decide::create::{Created, begin};
 use crate::decide::plan::{self, Asked, Plan, PlannedBallot};
@@ -221,10 +221,10 @@ async fn come(
         let (turns, bar) = (turns.clone(), bar.clone());
         accepting.spawn(async move {
             let _turn = turns.acquire().await.expect("the semaphore is never closed");
-            let (decision, account) = (Decision::open(&http, link).await?, Account::open(&home)?);
-            let mut visit = decision.visit();
-            decision.read_all(&mut visit, |_| {}).await?;
-            answering::accept(&decision, &account, &mut visit).await?;
+            let mut account = Account::open(&home)?;
+            let mut decision = Decision::open(&http, link, account.key()).await?;
+            decision.read(&mut account, |_, _| {}).await?;
+            decision.accept(&mut account).await?;
             bar.inc(1);
             anyhow::Ok(())
         });
@@ -240,38 +240,31 @@ async fn come(
         let begun = Instant::now();
         let link = created.links[person].1.clone();
         let mut account = Account::open(&directory.join(format!("person-{person}")))?;
-        visit(&Decision::open(http, link).await?, &mut account, &[answers[person]]).await?;
+        let mut decision = Decision::open(http, link, account.key()).await?;
+        decision.read(&mut account, |_, _| {}).await?;
+        decision.until_answers_are_taken(&mut account).await?;
+        decision.answer(&mut account, &[answers[person]]).await?;
         visits.push(begun.elapsed().as_secs_f64() * 1e3);
         bar.inc(1);
     }
     Ok(visits)
 }
 
-/// One person's visit.
-async fn visit(decision: &Decision, account: &mut Account, answers: &[u8]) -> Result<()> {
-    let mut visit = decision.visit();
-    decision.read_all(&mut visit, |_| {}).await?;
-    answering::until_answers_are_taken(decision, &mut visit).await?;
-    answering::answer(decision, account, &mut visit, answers).await?;
-    answering::confirm(decision, account, &mut visit).await.map(drop)
-}
-
 /// Waits until all servers have opened; the result, and the archive's text.
 async fn result(http: &reqwest::Client, link: &Link) -> Result<(Outcome, String)> {
-    let decision = Decision::open(http, link.clone()).await?;
-    let mut visit = decision.visit();
-    let mut openings: Vec<(PartyId, Opening)> = decision.read_all(&mut visit, |_| {}).await?;
+    let device = SigningKey::from_seed(&system::random());
+    let mut decision = Decision::open(http, link.clone(), device).await?;
+    let mut onlooker = Onlooker::default();
+    decision.read(&mut onlooker, |_, _| {}).await?;
     loop {
-        if let Some(outcome) = decision.outcome(&visit, &openings)? {
-            return Ok((outcome, decision.archive(&visit, &openings).await?.to_text()));
+        if let Some(outcome) = decision.outcome()? {
+            return Ok((outcome, decision.archive().to_text()));
         }
-        decision.news(0, &visit, openings.len(), Duration::from_secs(5)).await;
-        openings = decision.read_on(&mut visit, |_| {}).await?.openings;
-        let stage = chain(&visit)?.stage();
         ensure!(
-            !matches!(stage, ostrakon_decide::Stage::Lapsed | ostrakon_decide::Stage::Cancelled),
+            !matches!(decision.chain()?.stage(), Stage::Lapsed | Stage::Cancelled),
             "the decision ended without a result"
         );
+        decision.news(&mut onlooker).await?;
     }
 }
 

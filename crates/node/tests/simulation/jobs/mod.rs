@@ -42,7 +42,7 @@ fn raise(
 }
 
 /// So many servers that are connected with each other.
-fn begin(parties: u8, seed: u64) -> Arc<Deployment> {
+pub fn begin(parties: u8, seed: u64) -> Arc<Deployment> {
     let executor = Executor::new(seed);
     let ledger = Arc::new(Ledger::default());
     let inner = Arc::new(PlainProvider(Arc::default()));
