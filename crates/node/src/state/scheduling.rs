@@ -7,8 +7,8 @@
 //! in at it (`docs/spec/rooms.md`, section 3):
 //! * the epoch's clock starts with its first participant, so an idle room uses up no stock;
 //! * it is due when the clock has run out and as many have handed in as meet the minimum however
-//!   the servers spread them. If there are so many only after the clock had run out, it begins anew then:
-//!   whoever comes after others have left is not sealed at once, with whom it finds;
+//!   the servers spread them. If there are so many only after the clock had run out, it begins
+//!   anew then: whoever comes after others have left is not sealed at once, with whom it finds;
 //! * another server's word that it is due counts as its word that there are so many;
 //! * it is due before its time when every slot was used;
 //! * if the minimum is missed all the same, because people are badly spread, it ends with too few,
