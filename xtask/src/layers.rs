@@ -105,9 +105,10 @@ const PURE: &[&str] = &[
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
 
-/// The servers' parts of jobs, which know their server by its port alone, and what they must not
-/// reach.
-const PORTED: [&str; 2] = ["ostrakon-job", "ostrakon-decisions"];
+/// The interface of jobs. Whoever uses it is a job, which knows its server by its port alone,
+/// unless it is above the jobs; and what jobs must not reach.
+const JOB: &str = "ostrakon-job";
+const ABOVE_JOBS: &str = "ostrakon-node";
 const BESIDE_PORTS: [&str; 2] = ["ostrakon-net", "ostrakon-store"];
 
 /// The only crate that may contain unsafe code, and so has lints of its own.
@@ -239,7 +240,7 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
             "kernels to broadcast and decide, protocol, client and wasm know no sockets, no storage and no executor",
         );
     }
-    if PORTED.contains(&of.name.as_str()) {
+    if is_ported(of) {
         reach(&BESIDE_PORTS, "a job knows its server by its port: no sockets and no database");
     }
     found
@@ -251,13 +252,21 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some("wasm uses jobs, what they have in common, and the participant; no engine");
+        return Some(
+            "wasm uses jobs, what they have in common, and the participant (WASM_MAY_USE); no engine",
+        );
     }
     if kind != Kind::Dev && SERVERS.contains(&of) && to == CLIENT {
         return Some("servers know a participant's device in tests only");
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
+}
+
+/// Whether a crate is a server's part of a job, or what these have in common.
+fn is_ported(of: &Crate) -> bool {
+    let uses = of.edges.iter().any(|(to, kind)| to == JOB && *kind == Kind::Normal);
+    of.name == JOB || uses && layer(&of.name) < layer(ABOVE_JOBS)
 }
 
 fn layer(name: &str) -> Option<usize> {
@@ -361,7 +370,7 @@ mod tests {
         assert_eq!(
             complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
             ["ostrakon-wasm: dependency on ostrakon-replicated: \
-              wasm uses jobs, what they have in common, and the participant; no engine"]
+              wasm uses jobs, what they have in common, and the participant (WASM_MAY_USE); no engine"]
         );
     }
 
@@ -399,11 +408,12 @@ mod tests {
 
     #[test]
     fn a_job_that_reaches_past_its_port_is_found() {
-        for of in ["ostrakon-job", "ostrakon-decisions"] {
+        let uses = [("ostrakon-job", "ostrakon-protocol"), ("ostrakon-decisions", "ostrakon-job")];
+        for (of, below) in uses {
             assert_eq!(complaints(&[(of, "tokio", Kind::Normal)]), [""; 0]);
             let found = complaints(&[
-                (of, "ostrakon-protocol", Kind::Normal),
-                ("ostrakon-protocol", "sqlx", Kind::Normal),
+                (of, below, Kind::Normal),
+                (below, "sqlx", Kind::Normal),
                 (of, "ostrakon-store", Kind::Normal),
             ]);
             assert_eq!(
@@ -413,6 +423,9 @@ mod tests {
                 )]
             );
         }
+        let above =
+            ["ostrakon-job", "ostrakon-store"].map(|to| ("ostrakon-node", to, Kind::Normal));
+        assert_eq!(complaints(&above), [""; 0]);
     }
 
     #[test]

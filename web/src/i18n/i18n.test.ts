@@ -5,11 +5,13 @@ import { expect, test } from 'vitest';
 import { LANGUAGES, catalogue, reader } from './catalogue.svelte';
 
 type Area = Record<string, Record<string, unknown>>;
-const areas = import.meta.glob<Area>('./*/*.ts', { eager: true });
+/** Those of parts that keep their sentences themselves stand in `areas/PART/messages`. */
+const areas = import.meta.glob<Area>(['./*/*.ts', '../areas/**/messages/*.ts'], { eager: true });
 const named = (language: string) =>
   Object.entries(areas)
-    .filter(([path]) => path.startsWith(`./${language}/`) && !path.endsWith('/words.ts'))
-    .map(([path, area]) => [path.split('/').at(-1) ?? '', area[language]] as const);
+    .filter(([path]) => path.includes(`/${language}/`) || path.endsWith(`/${language}.ts`))
+    .filter(([path]) => !path.endsWith('/words.ts'))
+    .map(([path, area]) => [path.replace(`/${language}`, ''), area[language]] as const);
 
 /** Every sentence with its place; those that are made of numbers are made of some. */
 function sentences(value: unknown, place: string): [string, string][] {

@@ -1,7 +1,7 @@
 // What private decisions ask of a server: one-time keys, the chain of records, openings.
 
-import { at, type Filled } from '../servers/address';
-import { HttpServer } from '../servers/api';
+import { at } from '../servers/address';
+import { HttpServer, WORK } from '../servers/api';
 import { count, flag, list, oneOf, optional, record, text, type Of } from '../servers/shape';
 
 const receiptShape = record({ receipt: text });
@@ -44,9 +44,6 @@ export type Opening = RecordsPage['openings'][number];
 
 const bearer = (code: string): Record<string, string> =>
   code === '' ? {} : { authorization: `Bearer ${code}` };
-
-/** Milliseconds that a server may take to verify what it is given. */
-const WORK = 60_000;
 
 /** Where decisions are kept. Server 0 takes records and stock. */
 export class DecisionServer extends HttpServer {
@@ -153,19 +150,6 @@ export class DecisionServer extends HttpServer {
     await this.ask(
       at('decisions/{id}/mail', { id }),
       { method: 'POST', headers, body: JSON.stringify(request) },
-      WORK,
-    );
-  }
-
-  private give(
-    path: Filled,
-    bytes: Uint8Array,
-    headers: Record<string, string> = {},
-  ): Promise<string> {
-    const body = new Blob([bytes.slice()]);
-    return this.ask(
-      path,
-      { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body },
       WORK,
     );
   }

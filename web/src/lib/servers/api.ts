@@ -103,6 +103,8 @@ export interface Server {
  */
 const PATIENCE = 15_000;
 const SOON = 10_000;
+/** Milliseconds that a server may take to verify what it is given. */
+export const WORK = 60_000;
 /**
  * Bytes of an answer that are read at most; and of what the WASM module asks for, which may be a
  * page of a board with one large epoch.
@@ -147,6 +149,20 @@ export class HttpServer implements Server {
     const { status, body } = await this.exchange(path, init, patience, MOST);
     if (status < 200 || status >= 300) throw new Problem(status, detailOf(body));
     return body;
+  }
+
+  /** Hands in bytes, as what needs no JSON is. */
+  protected give(
+    path: Filled,
+    bytes: Uint8Array,
+    headers: Record<string, string> = {},
+  ): Promise<string> {
+    const body = new Blob([bytes.slice()]);
+    return this.ask(
+      path,
+      { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body },
+      WORK,
+    );
   }
 
   private async exchange(

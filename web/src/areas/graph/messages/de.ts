@@ -167,8 +167,8 @@ export const de: Graph = {
     sent: (bytes) => `${megabytes(bytes)} MB hat jeder Server bisher geschickt`,
     done: 'fertig',
   },
-  weighted: 'Ein drittes Feld auf einer Zeile sagt, wie viele Verbindungen sie ist.',
   undirected: 'Verbindungen gelten in beide Richtungen.',
+  weighted: 'Ein drittes Feld auf einer Zeile sagt, wie viele Verbindungen sie ist.',
   file: 'Datei mit deinen Verbindungen',
   fileHint: (edges) =>
     `Zwei Namen in jeder Zeile, getrennt durch Komma, Tabulator oder Leerzeichen; bis zu ${number(edges)} Zeilen. Die Datei bleibt auf diesem Gerät.`,
