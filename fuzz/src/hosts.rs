@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use ostrakon_broadcast::client::Invitation;
 use ostrakon_broadcast::hosting::{
     Action, Answer, Claim, Deed, HostLog, MessageId, Poll, PollForm, SignedAction,
 };
-use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
+use ostrakon_mixing::link::Invitation;
+use ostrakon_mixing::room::{Admission, RoomDescriptor, RoomId};
 
 use super::{key, room, servers};
 

@@ -17,13 +17,14 @@ use std::sync::{LazyLock, Mutex};
 
 use bytes::Bytes;
 use ostrakon_broadcast::board::{Archive, Entry, Published, SignedEntry};
-use ostrakon_broadcast::client::{Invitation, Link};
-use ostrakon_broadcast::engine::{EpochContext, Shape};
-use ostrakon_broadcast::engines;
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
-use ostrakon_broadcast::room::{EpochId, Mode, RoomDescriptor, Servers};
-use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_mixing::engine::{EpochContext, Shape};
+use ostrakon_mixing::engines;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Exchange, IssueName, Issued};
+use ostrakon_mixing::link::{Invitation, Link};
+use ostrakon_mixing::room::{EpochId, Mode, RoomDescriptor, Servers};
+use ostrakon_mixing::row::{Content, RowFormat};
 use ostrakon_net::frame::{Frame, MAX_LENGTH, Prefix};
 use ostrakon_party::wire::{decode, encode};
 use ostrakon_party::{

@@ -1,9 +1,9 @@
 //! What people send each other in rooms for messages, and what they hand on.
 
-use ostrakon_broadcast::RoomId;
-use ostrakon_broadcast::client::Link;
 use ostrakon_crypto::{Digest, Stream};
 use ostrakon_messaging::{Client, ContactLink, Event, hostile};
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::link::Link;
 
 use super::onepass::seeded;
 

@@ -1,8 +1,9 @@
 //! The bodies of requests to a server, and what servers announce to each other.
 
-use ostrakon_broadcast::client::presence_digest;
-use ostrakon_broadcast::envelope::{self, Exchange};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::Exchange;
+use ostrakon_mixing::link::presence_digest;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_node::announcement::{Announcement, Body};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{IssueRequest, NewRoom, Presence, SubmissionRequest, parse_room};

@@ -35,14 +35,16 @@ pub const LAYERS: &[&[&str]] = &[
         "ostrakon-agreement",
         "ostrakon-computation",
     ],
+    &["ostrakon-mixing"],
     &[
         "ostrakon-asynchromix",
         "ostrakon-broadcast",
         "ostrakon-decide",
         "ostrakon-graph",
+        "ostrakon-messaging",
         "ostrakon-stats",
     ],
-    &["ostrakon-messaging", "ostrakon-protocol"],
+    &["ostrakon-protocol"],
     &["ostrakon-client", "ostrakon-job"],
     &["ostrakon-decisions"],
     &["ostrakon-committee", "ostrakon-mixer", "ostrakon-node"],
@@ -58,7 +60,7 @@ pub const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 13] = [
+const WASM_MAY_USE: [&str; 14] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
@@ -70,6 +72,7 @@ const WASM_MAY_USE: [&str; 13] = [
     "ostrakon-decide",
     "ostrakon-graph",
     "ostrakon-messaging",
+    "ostrakon-mixing",
     "ostrakon-protocol",
     "ostrakon-stats",
 ];
@@ -92,6 +95,7 @@ const PURE: &[&str] = &[
     "ostrakon-robust",
     "ostrakon-onepass",
     "ostrakon-agreement",
+    "ostrakon-mixing",
     "ostrakon-asynchromix",
     "ostrakon-broadcast",
     "ostrakon-decide",
@@ -121,7 +125,7 @@ const CYCLIC: [(&str, usize); 17] = [
     ("asynchromix", 4),
     ("authbits", 2),
     ("bench", 5),
-    ("broadcast", 6),
+    ("broadcast", 4),
     ("cli", 7),
     ("committee", 2),
     ("decide", 5),

@@ -20,7 +20,7 @@ const MARGIN: usize = 20;
 const TITLE: usize = 54;
 
 /// What each crate is, in a few words, and the colour of its kind.
-const CRATES: [(&str, &str, &str); 31] = [
+const CRATES: [(&str, &str, &str); 32] = [
     ("kernels", "base", "bulk operations"),
     ("field", "base", "arithmetic"),
     ("crypto", "base", "hashes, keys, seals"),
@@ -35,7 +35,8 @@ const CRATES: [(&str, &str, &str); 31] = [
     ("authbits", "engine", "Stormy"),
     ("robust", "engine", "HoneyBadgerMPC"),
     ("onepass", "engine", "Canon-MPC"),
-    ("broadcast", "job", "rooms and boards"),
+    ("mixing", "base", "rooms, engines' interface"),
+    ("broadcast", "job", "boards, hosts, polls"),
     ("asynchromix", "job", "boards in spite of t"),
     ("decide", "job", "decisions"),
     ("stats", "job", "statistics"),

@@ -12,7 +12,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
-use ostrakon_broadcast::RoomId;
+use ostrakon_mixing::RoomId;
 use ostrakon_node::Service;
 use ostrakon_node::config::Limits;
 use tokio::sync::Semaphore;

@@ -3,11 +3,11 @@
 
 use anyhow::{Result, anyhow, ensure};
 use ostrakon_additive::three::cost as clarion;
-use ostrakon_broadcast::row::REDUNDANCY;
-use ostrakon_broadcast::{EngineKind, RoomId};
 use ostrakon_crypto::{Secret, Stream};
 use ostrakon_messaging::params::CYCLE;
 use ostrakon_messaging::{Client, Turn};
+use ostrakon_mixing::room::REDUNDANCY;
+use ostrakon_mixing::{EngineKind, RoomId};
 use ostrakon_replicated::cost::{self, Cost};
 use ostrakon_replicated::messages::Shape;
 use rand_core::Rng;

@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use ostrakon_broadcast::EngineKind;
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::EngineKind;
 use ostrakon_replicated::messages::BatchSpec;
 use ostrakon_replicated::pair::Pair;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 //! without HTTP and storage.
 
 use anyhow::{Result, ensure};
-use ostrakon_broadcast::EngineKind;
-use ostrakon_broadcast::row::REDUNDANCY;
+use ostrakon_mixing::EngineKind;
+use ostrakon_mixing::room::REDUNDANCY;
 use ostrakon_replicated::cost;
 
 use crate::control::{Command, Epoch, Parties, Program};

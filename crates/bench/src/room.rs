@@ -7,17 +7,18 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use ostrakon_additive::three::messages::{self as clarion, RegistrationSpec};
+use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::board::{Published, SALT};
-use ostrakon_broadcast::clarion::client::ClarionClient;
-use ostrakon_broadcast::engine::{
+use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_kernels::Prg;
+use ostrakon_mixing::clarion::client::ClarionClient;
+use ostrakon_mixing::engine::{
     Batch, ClientEngine, Engine, EpochContext, Journal, Mixed, Shape, SlotState, context_digest,
     slot_class,
 };
-use ostrakon_broadcast::{
-    Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers, engines,
+use ostrakon_mixing::{
+    Content, EngineKind, EpochId, Mode, RoomDescriptor, RowFormat, Servers, engines,
 };
-use ostrakon_crypto::{Digest, Secret, SigningKey};
-use ostrakon_kernels::Prg;
 use ostrakon_party::{Instance, Party, PartyId, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::client::{self, SlotName};

@@ -4,8 +4,8 @@ use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, many};
 use ostrakon_party::{PartyId, Trust};
 use serde::{Deserialize, Serialize};
 
-use crate::engines;
-use crate::room::{EngineKind, EpochId, RoomDescriptor, Servers};
+use ostrakon_mixing::engines;
+use ostrakon_mixing::room::{EngineKind, EpochId, RoomDescriptor, Servers};
 
 /// Bytes of the salt of a published message.
 pub const SALT: usize = 16;

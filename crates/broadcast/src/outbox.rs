@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::board::Entry;
-use crate::row::Content;
+use ostrakon_mixing::row::Content;
 
 /// Answers to polls that are remembered after they were settled.
 const BALLOTS_KEPT: usize = 32;
@@ -360,7 +360,7 @@ mod tests {
 
     use super::*;
     use crate::board::Published;
-    use crate::room::{EpochId, RoomId};
+    use ostrakon_mixing::room::{EpochId, RoomId};
 
     fn entry(number: u64, messages: &[&[u8]]) -> Entry {
         let messages =

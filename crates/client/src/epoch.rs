@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ostrakon_broadcast::Content;
-use ostrakon_broadcast::envelope::{Agreed, Issued};
-use ostrakon_broadcast::submission::Submission;
+use ostrakon_mixing::Content;
+use ostrakon_mixing::envelope::{Agreed, Issued};
+use ostrakon_mixing::submission::Submission;
 use ostrakon_party::PartyId;
 
 use crate::pauses::{Draws, Errand};

@@ -11,7 +11,7 @@
 //!
 //! [`Outbox`](ostrakon_broadcast::outbox::Outbox) keeps what is to be said, and decides what goes
 //! into an epoch; how a row is hidden is the engine's
-//! ([`Author`](ostrakon_broadcast::submission::Author)).
+//! ([`Author`](ostrakon_mixing::submission::Author)).
 
 mod epoch;
 mod follower;

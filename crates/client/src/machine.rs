@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ostrakon_broadcast::client::BoardReader;
-use ostrakon_broadcast::engine::{ClientEngine, EpochContext};
-use ostrakon_broadcast::submission::{Author, NoSubmission};
-use ostrakon_broadcast::{Content, RoomDescriptor, RoomId, Servers, engines};
+use ostrakon_broadcast::reader::BoardReader;
 use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_mixing::engine::{ClientEngine, EpochContext};
+use ostrakon_mixing::submission::{Author, NoSubmission};
+use ostrakon_mixing::{Content, RoomDescriptor, RoomId, Servers, engines};
 use ostrakon_party::{PartyId, Trust};
 
 use crate::epoch::Epoch;

@@ -1,6 +1,6 @@
 //! Where a participant is present (`docs/spec/participant.md`, P3).
 
-use ostrakon_broadcast::client::presence_digest;
+use ostrakon_mixing::link::presence_digest;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Presence;
 

@@ -1,6 +1,6 @@
 //! What the servers say about the room. A single one is believed of nothing that matters.
 
-use ostrakon_broadcast::{EpochContext, RoomDescriptor};
+use ostrakon_mixing::{EpochContext, RoomDescriptor};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{Outcome, Status};
 

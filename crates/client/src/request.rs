@@ -1,8 +1,9 @@
 //! What a device asks of a server, as it travels, and what may come back.
 
 use data_encoding::BASE64URL_NOPAD;
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::SignedAction;
-use ostrakon_broadcast::{RoomId, SignedEntry};
+use ostrakon_mixing::RoomId;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{
     Accepted, ActionsPage, BoardPage, Issue, IssueRequest, Presence, PresenceAnswer, Status,

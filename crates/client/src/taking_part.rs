@@ -1,7 +1,8 @@
 //! What a participant does in an epoch (`docs/spec/participant.md`, P2, P4, P5).
 
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName};
-use ostrakon_broadcast::submission::{NoSubmission, Submission};
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Exchange, IssueName};
+use ostrakon_mixing::submission::{NoSubmission, Submission};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{IssueRequest, SubmissionRequest};
 

@@ -105,7 +105,7 @@ impl Chain {
 }
 
 /// What is authenticated with a row: the room and the round.
-pub(crate) fn about(room: &ostrakon_broadcast::RoomId, round: u64) -> [u8; 32] {
+pub(crate) fn about(room: &ostrakon_mixing::RoomId, round: u64) -> [u8; 32] {
     let mut transcript = Transcript::new("ostrakon/v1/messaging/about");
     transcript.field(&room.0).number(round).finish().0
 }

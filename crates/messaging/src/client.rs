@@ -5,7 +5,7 @@ mod contact;
 
 use std::collections::VecDeque;
 
-use ostrakon_broadcast::RoomId;
+use ostrakon_mixing::RoomId;
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +208,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client in a room whose rows have `width` bytes ([`ostrakon_broadcast::RowFormat::limit`]),
+    /// A client in a room whose rows have `width` bytes ([`ostrakon_mixing::RowFormat::limit`]),
     /// under a name that is told to those whom it calls.
     ///
     /// # Errors

@@ -3,10 +3,10 @@
 pub mod hostile;
 pub(crate) mod opening;
 
-use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::locked::{TAG, lock, unlock};
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Secret, Transcript};
+use ostrakon_mixing::RoomId;
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_broadcast::RoomId;
-use ostrakon_broadcast::client::Link;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::link::Link;
 use ostrakon_party::split_link;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};

@@ -67,8 +67,8 @@ fn key_of(key: &Secret, head: &[u8]) -> Secret {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_broadcast::RoomId;
     use ostrakon_crypto::Stream;
+    use ostrakon_mixing::RoomId;
 
     use super::*;
 

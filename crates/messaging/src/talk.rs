@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::Secret;
+use ostrakon_mixing::RoomId;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, RowKey, Side, about};

@@ -9,8 +9,8 @@ mod fetching;
 mod first_words;
 mod traffic;
 
-use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::{Secret, Stream};
+use ostrakon_mixing::RoomId;
 use rand_core::Rng;
 
 use crate::params::CYCLE;

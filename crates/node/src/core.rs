@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
-use ostrakon_broadcast::engine::slot_class;
-use ostrakon_broadcast::room::{RoomId, Servers};
-use ostrakon_broadcast::{Engine, EngineKind};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
 use ostrakon_job::Subject;
+use ostrakon_mixing::engine::slot_class;
+use ostrakon_mixing::room::{RoomId, Servers};
+use ostrakon_mixing::{Engine, EngineKind};
 use ostrakon_party::{ByParty, Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};

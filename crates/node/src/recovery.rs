@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use ostrakon_broadcast::EpochId;
-use ostrakon_broadcast::engine::{Form, Shape};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{EngineKind, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::Digest;
 use ostrakon_job::Job;
+use ostrakon_mixing::EpochId;
+use ostrakon_mixing::engine::{Form, Shape};
+use ostrakon_mixing::room::{EngineKind, RoomDescriptor, RoomId, Servers};
 use ostrakon_party::{ByParty, PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error, JobWord};
 

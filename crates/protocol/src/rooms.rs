@@ -1,11 +1,10 @@
 //! Rooms: how they are made, what their participants hand in, how their epochs stand.
 
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::SignedAction;
-use ostrakon_broadcast::room::{
-    Admission, EngineKind, Mode, RoomDescriptor, RoomId, USUAL_MINIMUM,
-};
-use ostrakon_broadcast::{EpochContext, SignedEntry};
 use ostrakon_crypto::{Signature, VerifyingKey};
+use ostrakon_mixing::EpochContext;
+use ostrakon_mixing::room::{Admission, EngineKind, Mode, RoomDescriptor, RoomId, USUAL_MINIMUM};
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::{base64, hex_32, hex_key};
@@ -207,7 +206,7 @@ pub struct IssueRequest {
     #[serde(with = "hex_key")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub key: VerifyingKey,
-    /// The participant's exchange key for this issue ([`ostrakon_broadcast::envelope::Exchange`]),
+    /// The participant's exchange key for this issue ([`ostrakon_mixing::envelope::Exchange`]),
     /// hexadecimal.
     #[serde(with = "hex_32")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -222,7 +221,7 @@ pub struct IssueRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Issue {
     /// Epoch, slot and the engine's bytes, closed for the owner and signed by the server
-    /// ([`ostrakon_broadcast::envelope`]), base64url.
+    /// ([`ostrakon_mixing::envelope`]), base64url.
     #[serde(with = "base64")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub issue: Vec<u8>,

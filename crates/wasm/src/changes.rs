@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_broadcast::hosting::{self, Action, Deed, MessageId, PollForm};
+use ostrakon_broadcast::hosting;
+use ostrakon_broadcast::hosting::{Action, Deed, MessageId, PollForm};
 use ostrakon_crypto::VerifyingKey;
 use serde::Serialize;
 

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ostrakon_broadcast::hosting::{self, Answer, Deed, Refused};
+use ostrakon_broadcast::hosting;
+use ostrakon_broadcast::hosting::{Answer, Deed, Refused};
 use ostrakon_broadcast::outbox;
 use ostrakon_crypto::VerifyingKey;
 use serde::Serialize;
@@ -207,8 +208,9 @@ fn tally(log: &hosting::HostLog, board: &inner::Board, number: u64) -> Option<St
 mod tests {
     use ostrakon_broadcast::board::Published;
     use ostrakon_broadcast::hosting::SignedAction;
-    use ostrakon_broadcast::{Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
+    use ostrakon_broadcast::{Entry, SignedEntry};
     use ostrakon_crypto::{Digest, SigningKey};
+    use ostrakon_mixing::{EpochId, RoomDescriptor, Servers};
     use ostrakon_party::{PartyId, SessionId};
     use serde_json::{Value, json};
 

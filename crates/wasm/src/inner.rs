@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::{Entry, RoomDescriptor, RoomId, Servers, SignedEntry, engines};
+use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::{RoomDescriptor, RoomId, Servers, engines};
 use ostrakon_party::{SessionId, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,7 @@ struct ReadLink {
 
 pub fn parse_link(text: &str) -> Result<String, Sentence> {
     let link: Link =
-        text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
+        text.parse().map_err(|error: ostrakon_mixing::link::InvalidLink| error.to_string())?;
     Ok(json(&ReadLink {
         room: link.room.to_hex(),
         servers: link.servers.to_hex(),

@@ -17,8 +17,9 @@ mod mixing;
 mod randomness;
 mod taking_part;
 
-use ostrakon_broadcast::{RoomId, client, outbox, room};
+use ostrakon_broadcast::outbox;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::{RoomId, link, room};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
 
@@ -90,7 +91,7 @@ impl DeviceKey {
     /// If the text is no such part.
     #[wasm_bindgen(js_name = fromInvitation)]
     pub fn from_invitation(text: &str) -> Result<DeviceKey, JsError> {
-        let invitation = client::Invitation::from_text(text);
+        let invitation = link::Invitation::from_text(text);
         Self::from_seed(
             &invitation
                 .ok_or_else(|| shown("the invitation is incomplete: copy the whole link"))?
@@ -100,7 +101,7 @@ impl DeviceKey {
 
     /// The secret as the last part of a link, for whom it invites or makes host.
     pub fn invitation(&self) -> String {
-        client::Invitation(*self.seed).to_text()
+        link::Invitation(*self.seed).to_text()
     }
 
     /// The public half: 64 hexadecimal digits.
@@ -136,7 +137,7 @@ pub fn room_id(descriptor: &str) -> Result<String, JsError> {
 #[wasm_bindgen(js_name = messageLimit)]
 pub fn message_limit(descriptor: &str) -> Result<usize, JsError> {
     let room = inner::descriptor(descriptor).map_err(shown)?;
-    Ok(ostrakon_broadcast::RowFormat::new(&room, 0).limit())
+    Ok(ostrakon_mixing::RowFormat::new(&room, 0).limit())
 }
 
 /// How many of a room's servers must say the same for it to be believed though no signature proves

@@ -286,10 +286,10 @@ pub(super) const TESTED: &[Tested] = &[
     },
     Tested {
         name: "two servers describe an epoch, however many may be corrupt",
-        package: "ostrakon-broadcast",
+        package: "ostrakon-mixing",
         test: "of_other_numbers_of_servers_all_must_say_it",
         edits: &[Edit {
-            file: "crates/broadcast/src/envelope.rs",
+            file: "crates/mixing/src/envelope.rs",
             from: ".count() >= believed(one)",
             to: ".count() >= believed(one).min(2)",
         }],

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::board::Published;
-use ostrakon_broadcast::client::BoardReader;
-use ostrakon_broadcast::{Entry, RoomDescriptor};
+use ostrakon_broadcast::reader::BoardReader;
 use ostrakon_crypto::Secret;
+use ostrakon_mixing::RoomDescriptor;
 use ostrakon_protocol::BoardPage;
 
 use super::http::{Connection, Request};

@@ -163,7 +163,7 @@ async fn issue(
     request: &Request,
     line: &mut Connection,
     party: u8,
-) -> Result<(ostrakon_broadcast::envelope::Issued, u32, usize)> {
+) -> Result<(ostrakon_mixing::envelope::Issued, u32, usize)> {
     for repeated in 0..TRIES {
         let begun = now();
         let answer = line.call(request).await?;

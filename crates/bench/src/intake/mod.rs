@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_broadcast::engines;
-use ostrakon_broadcast::room::{EngineKind, people_for};
 use ostrakon_crypto::Secret;
 use ostrakon_mixer::site::processor_time;
+use ostrakon_mixing::engines;
+use ostrakon_mixing::room::{EngineKind, people_for};
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 use rayon::prelude::*;
 

@@ -1,12 +1,13 @@
 //! What a participant computes, and how its requests read.
 
 use anyhow::{Context, Result};
-use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
-use ostrakon_broadcast::engine::ClientEngine;
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
-use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{Content, RoomDescriptor, RoomId, RowFormat, Servers};
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
+use ostrakon_mixing::engine::ClientEngine;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Exchange, IssueName, Issued};
+use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
+use ostrakon_mixing::ruffle::client::RuffleClient;
+use ostrakon_mixing::{Content, RoomDescriptor, RoomId, RowFormat, Servers};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::{Issue, IssueRequest, Presence, ServersInfo, SubmissionRequest};
 

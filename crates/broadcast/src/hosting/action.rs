@@ -7,7 +7,7 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use super::poll::Poll;
-use crate::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 
 /// Longest name of a group of messages or of a co-host, in bytes of UTF-8.
 pub const LABEL_BYTES: usize = 100;

@@ -13,7 +13,7 @@ use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
 use super::action::{Deed, SignedAction};
-use crate::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 
 /// "This key takes this invitation", signed by both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

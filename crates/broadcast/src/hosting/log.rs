@@ -11,7 +11,7 @@ use super::action::{Action, Deed, InvalidDeed, MessageId, SignedAction};
 use super::claim::Claim;
 use super::members::{Invitation, Members};
 use super::poll::{Poll, PollForm};
-use crate::room::{Admission, RoomDescriptor, RoomId, Servers};
+use ostrakon_mixing::room::{Admission, RoomDescriptor, RoomId, Servers};
 
 /// Actions of hosts in a room's log at most. Claims come on top, [`MOST_MEMBERS`] of them.
 pub const MOST_ACTIONS: u64 = 20_000;

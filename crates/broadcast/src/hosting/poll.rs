@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::board::Published;
-    use crate::room::{EpochId, RoomId};
+    use ostrakon_mixing::room::{EpochId, RoomId};
 
     fn choice(several: bool) -> Poll {
         let options = ["yes", "no", "later"].map(String::from).to_vec();

@@ -9,7 +9,7 @@ use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
 use ostrakon_bench::stats::{self, triples};
 use ostrakon_bench::{asynchromix, broadcast, decide, epoch, graph, party, shuffle};
-use ostrakon_broadcast::EngineKind;
+use ostrakon_mixing::EngineKind;
 use serde::Serialize;
 
 use crate::output;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_broadcast::RoomId;
-use ostrakon_broadcast::client::{Invitation, Link};
 use ostrakon_crypto::Secret;
 use ostrakon_messaging::{Client, Event, state};
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::link::{Invitation, Link};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 

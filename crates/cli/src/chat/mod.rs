@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use ostrakon_broadcast::RowFormat;
-use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::Admission;
 use ostrakon_messaging::{Client, ContactLink};
+use ostrakon_mixing::RowFormat;
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::room::Admission;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc;
 

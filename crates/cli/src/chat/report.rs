@@ -1,8 +1,8 @@
 //! What the user is told.
 
 use anyhow::Result;
-use ostrakon_broadcast::client::Link;
 use ostrakon_messaging::{Client, ContactLink, ContactState, Event, Message, MessageState};
+use ostrakon_mixing::link::Link;
 use serde::Serialize;
 
 use crate::client::Event as Presence;

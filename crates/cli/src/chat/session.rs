@@ -276,9 +276,9 @@ fn rows(kept: Arc<Mutex<Kept>>) -> client::Rows {
 mod tests {
     use std::path::Path;
 
-    use ostrakon_broadcast::RoomId;
-    use ostrakon_broadcast::client::Link;
     use ostrakon_messaging::params::CYCLE;
+    use ostrakon_mixing::RoomId;
+    use ostrakon_mixing::link::Link;
 
     use super::*;
     use crate::chat::kept::Directory;

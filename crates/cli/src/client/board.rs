@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ostrakon_broadcast::SignedEntry;
-use ostrakon_broadcast::client::BoardReader;
+use ostrakon_broadcast::reader::BoardReader;
 use ostrakon_crypto::Digest;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::BoardPage;

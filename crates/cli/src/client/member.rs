@@ -9,10 +9,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ostrakon_broadcast::RoomId;
-use ostrakon_broadcast::client::Invitation;
 use ostrakon_broadcast::hosting::Claim;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::link::Invitation;
 use ostrakon_protocol::Accepted;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

@@ -6,13 +6,13 @@ mod ending;
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::room::people_for;
-use ostrakon_broadcast::submission::NoSubmission;
-use ostrakon_broadcast::{Content, RowFormat, engines};
 use ostrakon_client::{Action, Filled, News};
 use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_mixing::engine::IssueError;
+use ostrakon_mixing::room::people_for;
+use ostrakon_mixing::submission::NoSubmission;
+use ostrakon_mixing::{Content, RowFormat, engines};
 use ostrakon_party::PartyId;
 
 use super::connection::driver::Driver;

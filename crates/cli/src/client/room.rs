@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::future::BoxFuture;
-use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
-use ostrakon_broadcast::{RoomDescriptor, Servers, SignedEntry};
 use ostrakon_client::{Follower, Http, Millis, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_messaging::params::CYCLE;
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::{RoomDescriptor, Servers};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::{ActionsPage, RoomInfo, RoomState, ServersInfo, Status};
 use tokio::sync::watch;

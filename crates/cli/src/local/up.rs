@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::{Admission, PRACTICE};
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::room::{Admission, PRACTICE};
 use ostrakon_node::config::Mail;
 use ostrakon_protocol::{NewRoom, RoomInfo, RoomState};
 use tokio::task::JoinSet;

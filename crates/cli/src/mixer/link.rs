@@ -64,7 +64,7 @@ impl FromStr for Link {
 #[derive(Clone)]
 pub enum AnyLink {
     /// Of three servers.
-    Room(Box<ostrakon_broadcast::client::Link>),
+    Room(Box<ostrakon_mixing::link::Link>),
     /// Without a clock.
     Mix(Link),
 }
@@ -76,7 +76,7 @@ impl FromStr for AnyLink {
         if text.contains(PART) {
             text.parse().map(Self::Mix).map_err(|error: NoLink| error.to_string())
         } else {
-            let link: Result<ostrakon_broadcast::client::Link, _> = text.parse();
+            let link: Result<ostrakon_mixing::link::Link, _> = text.parse();
             link.map(|link| Self::Room(Box::new(link))).map_err(|error| error.to_string())
         }
     }

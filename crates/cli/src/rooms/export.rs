@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::board::ArchiveWriter;
-use ostrakon_broadcast::client::Link;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::link::Link;
 use serde::Serialize;
 use tempfile::NamedTempFile;
 

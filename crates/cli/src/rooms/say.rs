@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
-use ostrakon_broadcast::engines;
-use ostrakon_broadcast::room::{Admission, more_needed};
+use ostrakon_mixing::engines;
+use ostrakon_mixing::room::{Admission, more_needed};
 use ostrakon_party::Trust;
 use ostrakon_protocol::{LastEpoch, Outcome, Status};
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use ostrakon_broadcast::Archive;
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 use serde::Serialize;
 
 use crate::{failure, output, secret};

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ostrakon_broadcast::hosting::is_ballot;
-use ostrakon_broadcast::room::Admission;
-use ostrakon_broadcast::{Entry, SignedEntry, engines};
+use ostrakon_broadcast::{Entry, SignedEntry};
+use ostrakon_mixing::engines;
+use ostrakon_mixing::room::Admission;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ostrakon_broadcast::RoomId;
-use ostrakon_broadcast::client::Link;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::link::Link;
 use ostrakon_protocol::{NewRoom, RoomInfo, ServersInfo};
 use reqwest::Method;
 

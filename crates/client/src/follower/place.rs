@@ -1,8 +1,9 @@
 //! Where the reading of a board begins that is not read from its beginning
 //! (`docs/spec/follower.md`, F5).
 
-use ostrakon_broadcast::{Servers, SignedEntry};
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::Servers;
 
 use crate::time::Millis;
 

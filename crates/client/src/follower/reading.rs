@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::Published;
-use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::hosting::{HostLog, MessageId, SignedAction};
-use ostrakon_broadcast::room::Admission;
-use ostrakon_broadcast::{RoomId, SignedEntry};
+use ostrakon_broadcast::reader::BoardReader;
 use ostrakon_crypto::Secret;
+use ostrakon_mixing::RoomId;
+use ostrakon_mixing::room::Admission;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Status;
 

@@ -1,7 +1,7 @@
 //! What each server says of the room, kept up to date by asking again and again
 //! (`docs/spec/follower.md`, F2).
 
-use ostrakon_broadcast::RoomDescriptor;
+use ostrakon_mixing::RoomDescriptor;
 use ostrakon_protocol::{Outcome, Status};
 
 use crate::pauses::Draws;

@@ -1,8 +1,9 @@
 //! Three servers' keys, and boards that they have signed.
 
 use ostrakon_broadcast::board::Published;
-use ostrakon_broadcast::{Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
+use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_mixing::{EpochId, RoomDescriptor, Servers};
 use ostrakon_party::{PartyId, SessionId};
 
 pub fn keys() -> [SigningKey; 3] {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::{Deed, HostLog, MessageId, SignedAction};
-use ostrakon_broadcast::{RoomDescriptor, SignedEntry};
 use ostrakon_client::{Answer, Call, Follower, Millis, Request, Scene, Sight};
 use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_mixing::RoomDescriptor;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{LastEpoch, MixingPhase, MixingStatus, Outcome, Status};
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! The scripts that every front end is played (`tests/traces/*.json`): the machine here, and the
 //! command line's driver, whose tests include this file.
 
-use ostrakon_broadcast::RoomDescriptor;
 use ostrakon_client::Millis;
+use ostrakon_mixing::RoomDescriptor;
 use ostrakon_protocol::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ostrakon_broadcast::engine::{ClientEngine, EpochContext, IssueError, Shape};
-use ostrakon_broadcast::envelope::{self, IssueName, Issued};
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{EpochId, RoomDescriptor, RowFormat, Servers};
 use ostrakon_client::{Action, Answer, Call, Filled, Millis, News, Participant, Request, Scene};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_mixing::engine::{ClientEngine, EpochContext, IssueError, Shape};
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{IssueName, Issued};
+use ostrakon_mixing::{EpochId, RoomDescriptor, RowFormat, Servers};
 use ostrakon_party::{PartyId, SessionId, Trust};
 use ostrakon_protocol::{
     CollectPhase, EpochStatus, IssueRequest, LastEpoch, Outcome, Status, SubmissionRequest,
@@ -307,8 +308,8 @@ impl World {
             let held = self.servers[usize::from(party)].held.get(&epoch)?;
             let content = RowFormat::new(&room(), epoch).decode(&held.body).expect("a row");
             let text = match content {
-                ostrakon_broadcast::Content::Cover => "cover".to_owned(),
-                ostrakon_broadcast::Content::Message(text) => String::from_utf8(text).unwrap(),
+                ostrakon_mixing::Content::Cover => "cover".to_owned(),
+                ostrakon_mixing::Content::Message(text) => String::from_utf8(text).unwrap(),
             };
             Some((party, held.slot, text))
         };

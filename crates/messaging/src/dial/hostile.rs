@@ -1,7 +1,7 @@
 //! What somebody may write who has the keys for it: for tests of what reads it. None of it is of
 //! use to a client.
 
-use ostrakon_broadcast::RoomId;
+use ostrakon_mixing::RoomId;
 use rand_core::CryptoRng;
 
 use super::{Place, fresh, plain_length, seal};

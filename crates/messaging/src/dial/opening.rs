@@ -1,9 +1,9 @@
 //! The callee's first rows (specification, 4.7): in one, the answer to a call and the row of the
 //! conversation that it begins. To everybody but the caller they look like any row of a channel.
 
-use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::locked::{TAG, lock, unlock};
 use ostrakon_crypto::{Secret, Transcript};
+use ostrakon_mixing::RoomId;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::about;

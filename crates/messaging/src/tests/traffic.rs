@@ -1,13 +1,11 @@
 //! What a client gives and takes, in number, order and length, does not depend on what it does.
 
-use ostrakon_broadcast::engine::{EpochContext, Shape};
-use ostrakon_broadcast::room::Admission;
-use ostrakon_broadcast::{
-    Content, EngineKind, EpochId, RoomDescriptor, RowFormat, Servers, engines,
-};
 use ostrakon_crypto::merkle::Tree;
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_mixing::engine::{EpochContext, Shape};
+use ostrakon_mixing::room::Admission;
+use ostrakon_mixing::{Content, EngineKind, EpochId, RoomDescriptor, RowFormat, Servers, engines};
 use ostrakon_party::{SessionId, wire};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::slots::{Issue, SlotSeeds, SlotsContext, slots_prg};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::ArchiveWriter;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_mixing::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::Trust;
 
 use crate::answers::internal;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ostrakon_broadcast::board::{Entry, Published};
 use ostrakon_broadcast::hosting::{HostLog, MessageId};
-use ostrakon_broadcast::room::{EpochId, RoomId};
+use ostrakon_mixing::room::{EpochId, RoomId};
 use ostrakon_party::wire;
 use ostrakon_store::{EntryRow, Error};
 

@@ -13,9 +13,9 @@ use futures::future::{Either, select};
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::board::verify_chain;
 use ostrakon_broadcast::hosting::MessageId;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::room::{RoomDescriptor, RoomId};
 use ostrakon_party::{Length, PartyId, wire};
 use ostrakon_store::{EntryRow, Error, NewEntry};
 
@@ -303,7 +303,7 @@ async fn give(core: &Core, peer: PartyId, want: &Want) {
 #[cfg(test)]
 mod tests {
     use ostrakon_broadcast::board::Published;
-    use ostrakon_broadcast::room::EpochId;
+    use ostrakon_mixing::room::EpochId;
 
     use super::*;
 

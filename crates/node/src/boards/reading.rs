@@ -1,7 +1,7 @@
 //! Reads pages of a board from the disk.
 
-use ostrakon_broadcast::room::{RoomDescriptor, Servers};
 use ostrakon_broadcast::{Entry, SignedEntry};
+use ostrakon_mixing::room::{RoomDescriptor, Servers};
 use ostrakon_party::{Trust, wire};
 use ostrakon_store::EntryRow;
 

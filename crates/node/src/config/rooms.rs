@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RETENTION_DAYS};
+use ostrakon_mixing::room::{CAPACITY, PAYLOAD_BYTES, RETENTION_DAYS};
 use ostrakon_protocol::Create;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The engine's journal, on the store.
 
-use ostrakon_broadcast::EpochId;
-use ostrakon_broadcast::engine::Journal;
+use ostrakon_mixing::EpochId;
+use ostrakon_mixing::engine::Journal;
 
 use crate::disk::Disk;
 

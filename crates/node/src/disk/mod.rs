@@ -7,8 +7,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ostrakon_broadcast::EpochId;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
+use ostrakon_mixing::EpochId;
 use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow,

@@ -2,7 +2,7 @@
 //! and what was handed in, lays out what is to be given to the owners of slots, and shows how every
 //! room stands.
 //!
-//! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]),
+//! What is laid out is signed and bears its owner's key ([`ostrakon_mixing::envelope::offer`]),
 //! so an intake process needs no key of the server's. Nothing here must survive: after a restart,
 //! and after a crash of the database, everything is laid out and shown again.
 
@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ostrakon_broadcast::envelope::{self, IssueName, Issued};
-use ostrakon_broadcast::room::RoomId;
-use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{IssueName, Issued};
+use ostrakon_mixing::room::RoomId;
+use ostrakon_mixing::{EpochContext, EpochId};
 use ostrakon_store::{Arrivals, Error, Offer};
 use serde::{Deserialize, Serialize};
 

@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
-use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::IssueName;
+use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
+use ostrakon_mixing::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::{SessionId, Trust};
 use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};

@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ostrakon_broadcast::engine::slot_class;
-use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{engine, engines};
 use ostrakon_crypto::Digest;
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::slot_class;
+use ostrakon_mixing::room::Servers;
+use ostrakon_mixing::{engine, engines};
 use ostrakon_party::{
     Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, wire,
 };

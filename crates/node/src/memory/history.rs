@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ostrakon_broadcast::EpochId;
+use ostrakon_mixing::EpochId;
 use ostrakon_party::PartyId;
 use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl History {
         else {
             return;
         };
-        let id = EpochId { room: ostrakon_broadcast::RoomId(*room), number: *epoch };
+        let id = EpochId { room: ostrakon_mixing::RoomId(*room), number: *epoch };
         let Some(collecting) = world.rooms.get(&id.room).and_then(|room| room.collecting(*epoch))
         else {
             return;
@@ -254,7 +254,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_broadcast::RoomId;
+    use ostrakon_mixing::RoomId;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_mixing::room::RoomId;
 use ostrakon_party::{Instance, InstanceKind, PartyId, wire};
 use serde::{Deserialize, Serialize};
 
@@ -204,7 +204,7 @@ mod tests {
             kept: vec![u64::MAX; 7],
             delivered: vec![u64::MAX; 7],
         };
-        let room = ostrakon_broadcast::RoomId([255; 16]);
+        let room = ostrakon_mixing::RoomId([255; 16]);
         let own = About {
             certificate_expires: Some(u64::MAX),
             progress: Some(most),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 
-use ostrakon_broadcast::Batch;
+use ostrakon_mixing::Batch;
 
 /// A batch that participants are served from until the epoch's computation takes it away.
 pub(crate) type Material = Arc<RwLock<Option<Box<dyn Batch>>>>;

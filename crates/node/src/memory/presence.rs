@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::room::RoomId;
 
 use crate::state::announcement::MOST_SLOTS;
 use crate::state::scheduling::Waiting;

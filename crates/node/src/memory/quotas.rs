@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RoomDescriptor, SECONDS};
+use ostrakon_mixing::room::{CAPACITY, PAYLOAD_BYTES, RoomDescriptor, SECONDS};
 
 use crate::config::RoomPolicy;
 use ostrakon_protocol::{RoomLimits, ServiceError};

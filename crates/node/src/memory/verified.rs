@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::board::verify_chain;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_mixing::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::Trust;
 
 /// Entries that are not as they were published, by room and place.
@@ -59,8 +59,9 @@ impl Verified {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_broadcast::{Entry, EpochId};
+    use ostrakon_broadcast::Entry;
     use ostrakon_crypto::{Digest, SigningKey};
+    use ostrakon_mixing::EpochId;
     use ostrakon_party::{PartyId, SessionId};
 
     use super::*;

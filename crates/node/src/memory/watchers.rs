@@ -48,7 +48,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use futures::FutureExt;
-    use ostrakon_broadcast::room::RoomId;
+    use ostrakon_mixing::room::RoomId;
 
     use super::*;
 

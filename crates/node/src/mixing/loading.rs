@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::engine::Form;
-use ostrakon_broadcast::{Batch, EpochId};
+use ostrakon_mixing::engine::Form;
+use ostrakon_mixing::{Batch, EpochId};
 
 use crate::core::Core;
 

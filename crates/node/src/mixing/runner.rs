@@ -22,10 +22,10 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::board::Entry;
-use ostrakon_broadcast::engine::{Opened, SlotState, Stopped};
-use ostrakon_broadcast::room::RoomDescriptor;
-use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::{Digest, Signature};
+use ostrakon_mixing::engine::{Opened, SlotState, Stopped};
+use ostrakon_mixing::room::RoomDescriptor;
+use ostrakon_mixing::{EpochContext, EpochId};
 use ostrakon_party::{ByParty, Instance, InstanceKind, Length, PartyId, Trust, wire};
 use ostrakon_store::{AssignmentRow, Error, NewEntry, SubmissionRow};
 
@@ -499,7 +499,7 @@ mod tests {
         let row = |slot: u32| AssignmentRow {
             slot,
             key,
-            author: ostrakon_broadcast::engine::slot_class(slot, 3),
+            author: ostrakon_mixing::engine::slot_class(slot, 3),
             announcement: 7,
             issued: true,
         };

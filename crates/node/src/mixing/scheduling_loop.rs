@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::room::RoomId;
 
 use crate::core::Core;
 use crate::state::announcement::Body;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_broadcast::engine::Form;
+use ostrakon_mixing::engine::Form;
 use ostrakon_party::PartyId;
 use tokio::sync::mpsc;
 

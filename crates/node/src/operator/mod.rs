@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::engine::Form;
-use ostrakon_broadcast::room::{EngineKind, Mode};
+use ostrakon_mixing::engine::Form;
+use ostrakon_mixing::room::{EngineKind, Mode};
 use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};

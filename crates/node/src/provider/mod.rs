@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::{Engine, EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::{Engine, EngineKind, EpochContext};
 use ostrakon_party::{Party, SessionId};
 
 mod three;
@@ -58,7 +58,7 @@ pub trait EngineProvider: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and
+    /// Whether, by what the engine has marked ([`ostrakon_mixing::engine::Journal`]; names and
     /// values of all marks), somebody may be able to read messages of a sealed epoch. Always,
     /// unless the engine can tell.
     fn may_have_opened(
@@ -71,7 +71,7 @@ pub trait EngineProvider: Send + Sync + 'static {
         true
     }
 
-    /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake
+    /// What [`ostrakon_mixing::Batch::check`] says of a submission, without a batch: for intake
     /// processes, which hold none, and for what is not handed in for the key's own slot. It must
     /// say the same: otherwise it would tell who has a slot.
     ///

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::engines::{self, check_submission, may_have_opened};
-use ostrakon_broadcast::{EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decisions::PrivateDecisions;
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::engines;
+use ostrakon_mixing::engines::{check_submission, may_have_opened};
+use ostrakon_mixing::{EngineKind, EpochContext};
 use ostrakon_party::{Party, SessionId, Unbearable};
 use ostrakon_replicated::setup::{self, SharedKeys};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::EngineKind;
+use ostrakon_mixing::EngineKind;
 use ostrakon_party::Trust;
 
 /// What the engines of a deployment bear, and its ledger of announcements.
@@ -112,7 +112,7 @@ pub(crate) mod tests {
     #[test]
     fn every_count_for_every_trust_and_number_of_servers() {
         for kind in EngineKind::ALL {
-            let trust = ostrakon_broadcast::engines::trust(kind, 3).unwrap();
+            let trust = ostrakon_mixing::engines::trust(kind, 3).unwrap();
             assert_eq!((trust.parties(), trust.corrupt()), (3, 1), "{kind:?}");
         }
         let table = [

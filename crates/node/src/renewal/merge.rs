@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use ostrakon_broadcast::board::{SignedEntry, verify_chain};
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_mixing::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::{PartyId, PartySet, Trust};
 
 use super::state::{Dated, RoomState, State};

@@ -7,8 +7,8 @@ mod state;
 
 use std::sync::Arc;
 
-use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_mixing::room::{RoomId, Servers};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{EpochState, NewEntry, Renewed, RenewedRoom};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ostrakon_broadcast::EpochContext;
 use ostrakon_broadcast::board::SignedEntry;
 use ostrakon_broadcast::hosting::SignedAction;
-use ostrakon_broadcast::room::{RoomDescriptor, Servers};
 use ostrakon_crypto::{Digest, Signature, SigningKey, hash};
+use ostrakon_mixing::EpochContext;
+use ostrakon_mixing::room::{RoomDescriptor, Servers};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{EpochRow, EpochState, RoomRow};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! How rooms are created at this server, closed and deleted, and found by their codes.
 
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_mixing::room::{RoomDescriptor, RoomId};
 
 use crate::core::Core;
 use crate::state::Room;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, Refused, SignedAction};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_party::wire;
 
 use crate::answers::{internal, no_room};

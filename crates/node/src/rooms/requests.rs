@@ -7,12 +7,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
-use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::envelope::{self, IssueName, Issued};
-use ostrakon_broadcast::room::RoomId;
-use ostrakon_broadcast::{Batch, EpochContext};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{IssueName, Issued};
+use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
+use ostrakon_mixing::room::RoomId;
+use ostrakon_mixing::{Batch, EpochContext};
 use ostrakon_net::Reach;
 use ostrakon_store::{FaultRow, Intake, SubmissionRow, Taken};
 
@@ -248,7 +249,7 @@ impl Core {
         let own = self.presence.lock().expect("no panic while held").count(id, now);
         let world = self.world();
         let room = shown(&world, id)?;
-        let form = ostrakon_broadcast::engine::Form::of(&room.descriptor);
+        let form = ostrakon_mixing::engine::Form::of(&room.descriptor);
         let assigned = room.collecting.as_ref().map(|epoch| epoch.assigned.as_slice().to_vec());
         let mut places = assigned.unwrap_or_else(|| vec![0; self.trusts.parties()]);
         let (me, mut present) = (self.me().index(), places.clone());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_broadcast::hosting::{Claim, SignedAction};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
 

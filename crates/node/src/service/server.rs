@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
-use ostrakon_broadcast::room::Servers;
 use ostrakon_crypto::{Digest, SigningKey, hash};
+use ostrakon_mixing::room::Servers;
 use ostrakon_net::Reach;
 use ostrakon_party::{ByParty, Channel, Party, PartyId, Roster};
 use subtle::{Choice, ConstantTimeEq};

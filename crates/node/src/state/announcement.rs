@@ -6,11 +6,11 @@
 //! what its author knew. Concurrent announcements are delivered in any order; `rooms` is written so
 //! that the order does not matter.
 
-use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
-use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_job::Subject;
+use ostrakon_mixing::engine::Form;
+use ostrakon_mixing::room::{Admission, RoomDescriptor, RoomId};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
@@ -186,13 +186,13 @@ impl Announcement {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_broadcast::EngineKind;
-    use ostrakon_broadcast::engine::Shape;
     use ostrakon_broadcast::hosting::{
         Action, Deed, KEYS_AT_ONCE, MessageId, OPTION_BYTES, OPTIONS, Poll, PollForm,
         QUESTION_BYTES,
     };
     use ostrakon_crypto::{Digest, Signature};
+    use ostrakon_mixing::EngineKind;
+    use ostrakon_mixing::engine::Shape;
 
     use super::*;
 

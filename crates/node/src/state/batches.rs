@@ -1,6 +1,6 @@
 //! Batches of preprocessed material, as the servers agree on them.
 
-use ostrakon_broadcast::engine::Form;
+use ostrakon_mixing::engine::Form;
 use ostrakon_party::{ByParty, PartyId, PartySet};
 
 use super::{BATCHES_KEPT, Effect, World};

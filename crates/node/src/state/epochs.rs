@@ -10,10 +10,10 @@
 //! conclusion down before it spoke.
 
 use ostrakon_broadcast::board::{Entry, Published, SALT, salts};
-use ostrakon_broadcast::engine::{Opened, Stopped};
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
-use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, Signature, Transcript};
+use ostrakon_mixing::engine::{Opened, Stopped};
+use ostrakon_mixing::room::{EpochId, RoomDescriptor, Servers};
+use ostrakon_mixing::row::{Content, RowFormat};
 use ostrakon_party::{ByParty, PartyId, Trust};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! named here).
 
 use ostrakon_broadcast::hosting::SignedAction;
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};

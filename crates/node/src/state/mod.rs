@@ -26,11 +26,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_broadcast::engine::{Form, Shape, slot_class};
-use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for};
 use ostrakon_crypto::VerifyingKey;
 pub use ostrakon_job::Invalid;
 use ostrakon_job::{Deed, Said, Subject};
+use ostrakon_mixing::engine::{Form, Shape, slot_class};
+use ostrakon_mixing::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers, people_for};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{Change, JobWord};
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ostrakon_broadcast::EpochContext;
-use ostrakon_broadcast::engine::{Shape, slot_class};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers, most_beside};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_mixing::EpochContext;
+use ostrakon_mixing::engine::{Shape, slot_class};
+use ostrakon_mixing::room::{EpochId, RoomDescriptor, Servers, most_beside};
 use ostrakon_party::{ByParty, PartyId, Trust};
 
 use ostrakon_protocol::{LastEpoch, MixingPhase, Outcome};
@@ -137,7 +137,7 @@ impl Collecting {
     /// How many slots a server that knows so many announcements of each may have given out:
     /// [`most_beside`] what the fullest of the others has that must be honest, if this one is not,
     /// so that the corrupt ones cannot seat everybody in their own classes, where they do not
-    /// count ([`ostrakon_broadcast::room::people_for`]).
+    /// count ([`ostrakon_mixing::room::people_for`]).
     pub fn most_for(&self, author: PartyId, after: &[u64]) -> u32 {
         let others = self.given.iter().zip(after).filter(|((class, _), _)| *class != author);
         let known = |((_, given), known): ((PartyId, &BTreeMap<u64, u32>), &u64)| {

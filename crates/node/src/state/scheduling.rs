@@ -31,9 +31,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::engine::Form;
-use ostrakon_broadcast::room::{RoomId, most_beside, people_for};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::engine::Form;
+use ostrakon_mixing::room::{RoomId, most_beside, people_for};
 use ostrakon_party::PartyId;
 
 use crate::state::announcement::{Body, MOST_SLOTS};

@@ -9,11 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::client::presence_digest;
-use ostrakon_broadcast::envelope::{self, Agreed, Exchange, IssueName, Issued};
-use ostrakon_broadcast::room::{RoomId, Servers};
-use ostrakon_broadcast::{Archive, Content, EngineKind, EpochContext, RowFormat, engines};
+use ostrakon_broadcast::Archive;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Agreed, Exchange, IssueName, Issued};
+use ostrakon_mixing::link::presence_digest;
+use ostrakon_mixing::room::{RoomId, Servers};
+use ostrakon_mixing::{Content, EngineKind, EpochContext, RowFormat, engines};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
 use ostrakon_node::platform::System;

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::common::{Deployment, collects, issue_request, key};
-use ostrakon_broadcast::envelope::{self, IssueName};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::IssueName;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_node::operator::WarningKind;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;

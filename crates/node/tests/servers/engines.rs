@@ -1,6 +1,6 @@
 //! Three servers with the engines that mix.
 
-use ostrakon_broadcast::EngineKind;
+use ostrakon_mixing::EngineKind;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{NewRoom, Outcome};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_broadcast::hosting::{Deed, MessageId};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_mixing::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_node::platform::System;
 use ostrakon_node::{Service, ThreeServers};

@@ -1,9 +1,10 @@
 //! Hosts at three servers: one order, and members only.
 
-use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, Refused, SignedAction};
-use ostrakon_broadcast::room::{Admission, RoomId};
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::IssueName;
+use ostrakon_mixing::room::{Admission, RoomId};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{NewRoom, Presence};

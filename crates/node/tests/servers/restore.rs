@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_broadcast::room::{EngineKind, RoomId};
+use ostrakon_mixing::room::{EngineKind, RoomId};
 use ostrakon_node::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::{NewRoom, Outcome, RoomState};

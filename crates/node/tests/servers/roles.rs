@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ostrakon_broadcast::envelope::IssueName;
 use ostrakon_broadcast::hosting::Deed;
-use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::envelope::IssueName;
+use ostrakon_mixing::room::Admission;
 use ostrakon_node::Service;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{IssueRequest, NewRoom, Presence, ServiceError, SubmissionRequest};

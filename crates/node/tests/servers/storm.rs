@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ostrakon_broadcast::envelope::{self, Agreed, IssueName};
-use ostrakon_broadcast::room::RoomId;
-use ostrakon_broadcast::{self as broadcast, Archive, Content, RowFormat};
+use ostrakon_broadcast::Archive;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Agreed, IssueName};
+use ostrakon_mixing::room::RoomId;
+use ostrakon_mixing::{Content, RowFormat};
 use ostrakon_node::Service;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
@@ -29,7 +31,7 @@ struct Participant {
     home: usize,
     seed: u8,
     client: Client,
-    pinned: broadcast::Servers,
+    pinned: ostrakon_mixing::Servers,
 }
 
 impl Participant {
@@ -65,7 +67,7 @@ impl Participant {
         let epoch = self.status(self.home).await?.context?.epoch.number;
         let time = now();
         let digest =
-            ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
+            ostrakon_mixing::link::presence_digest(&self.room, time, PartyId(self.home as u8));
         let (signing, id) = (key(self.seed), key(self.seed).verifying_key());
         let presence =
             ostrakon_protocol::Presence { key: id, time, signature: signing.sign(&digest) };

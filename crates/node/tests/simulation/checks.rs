@@ -7,8 +7,9 @@ use std::time::Duration;
 use futures::FutureExt;
 use ostrakon_broadcast::board::SignedEntry;
 use ostrakon_broadcast::hosting::{MessageId, is_ballot, tally};
-use ostrakon_broadcast::{Archive, Entry, RoomId, Servers};
+use ostrakon_broadcast::{Archive, Entry};
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::{RoomId, Servers};
 use ostrakon_party::PartyId;
 
 use crate::deployment::Deployment;

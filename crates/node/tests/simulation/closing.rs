@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::engine::ClientEngine;
-use ostrakon_broadcast::room::people_for;
-use ostrakon_broadcast::{EngineKind, RoomDescriptor, Servers, engines};
+use ostrakon_mixing::engine::ClientEngine;
+use ostrakon_mixing::room::people_for;
+use ostrakon_mixing::{EngineKind, RoomDescriptor, Servers, engines};
 use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::Status;

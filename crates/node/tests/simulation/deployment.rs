@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::{RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, own};
+use ostrakon_mixing::{RoomId, Servers};
 use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::ServiceError;

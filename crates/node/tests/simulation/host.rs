@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Deed, HostLog, Poll, PollForm, SignedAction};
-use ostrakon_broadcast::{RoomDescriptor, Servers};
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::{RoomDescriptor, Servers};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::{
-    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, context_digest,
-};
-use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey, hash};
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::{
+    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, context_digest,
+};
+use ostrakon_mixing::room::Servers;
+use ostrakon_mixing::{Batch, Engine, EpochContext};
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{Party, PartyId, SessionId};
 

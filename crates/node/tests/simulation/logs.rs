@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Claim, Deed, MessageId, Poll, SignedAction};
-use ostrakon_broadcast::{RoomDescriptor, RoomId};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_mixing::{RoomDescriptor, RoomId};
 use ostrakon_party::PartyId;
 
 use crate::deployment::Deployment;

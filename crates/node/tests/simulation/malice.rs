@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ostrakon_broadcast::SignedEntry;
-use ostrakon_broadcast::envelope::Issued;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::envelope::Issued;
 use ostrakon_party::{Header, InstanceKind, Message, PartyId, Recipient};
 use ostrakon_protocol::Status;
 

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::envelope::{self, IssueName};
+use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::hosting::{Answer as PollAnswer, Claim};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
-use ostrakon_broadcast::{
-    ClientEngine, Content, Entry, EpochContext, RoomDescriptor, RoomId, Servers,
-};
 use ostrakon_client::{Action, Answer, Call, Filled, Follower, Request, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::IssueName;
+use ostrakon_mixing::{ClientEngine, Content, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_party::{PartyId, Trust};
 use ostrakon_protocol::{ServiceError, SubmissionRequest};
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::client::presence_digest;
-use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::hosting::is_ballot;
-use ostrakon_broadcast::room::people_for;
-use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_mixing::engine::IssueError;
+use ostrakon_mixing::link::presence_digest;
+use ostrakon_mixing::room::people_for;
+use ostrakon_mixing::ruffle::client::RuffleClient;
+use ostrakon_mixing::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_node::{EngineProvider, ThreeServers};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Presence;

@@ -1,6 +1,7 @@
+use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::board::Published;
-use ostrakon_broadcast::{Entry, EpochId};
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::EpochId;
 use ostrakon_party::PartyId;
 use serde_json::{Value, json};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::{RoomDescriptor, RowFormat, Servers, SignedEntry};
+use ostrakon_broadcast::SignedEntry;
 use ostrakon_crypto::Secret;
 use ostrakon_messaging::{Client, ContactLink, ContactState, ContactView, Message, Refused, state};
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::{RoomDescriptor, RowFormat, Servers};
 use serde::{Deserialize, Serialize};
 
 use crate::inner::{descriptor, json, servers};

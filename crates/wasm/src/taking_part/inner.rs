@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ostrakon_broadcast::Content;
 use ostrakon_broadcast::outbox::Outbox;
 use ostrakon_client::{Action, Filled, Millis, News, Scene, Sending};
 use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_mixing::Content;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Status;
 use serde::Serialize;
@@ -152,9 +152,9 @@ mod tests {
     }
 
     fn room() -> String {
-        let room = ostrakon_broadcast::RoomDescriptor {
+        let room = ostrakon_mixing::RoomDescriptor {
             capacity: 9,
-            ..ostrakon_broadcast::RoomDescriptor::new("r")
+            ..ostrakon_mixing::RoomDescriptor::new("r")
         };
         json!(room).to_string()
     }

@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use ostrakon_broadcast::RoomDescriptor;
-use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::Servers;
 use ostrakon_client::{Follower, Http, Millis, Scene};
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::RoomDescriptor;
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::room::Servers;
 use ostrakon_party::SessionId;
 use ostrakon_protocol::ServersInfo;
 use tokio::time::Instant;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use ostrakon_broadcast::client::Invitation;
 use ostrakon_broadcast::hosting::{Deed, SignedAction};
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::link::Invitation;
 use ostrakon_protocol::ActionTaken;
 
 use super::Target;

@@ -11,9 +11,9 @@ mod pending;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_broadcast::client::{Invitation, Link};
 use ostrakon_broadcast::hosting::{Deed, HostLog, KEYS_AT_ONCE, MessageId, Poll, PollForm};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
+use ostrakon_mixing::link::{Invitation, Link};
 use ostrakon_protocol::Status;
 use serde::Serialize;
 use zeroize::Zeroizing;

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use ostrakon_broadcast::client::{Invitation, Link};
 use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::link::{Invitation, Link};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -123,9 +123,9 @@ fn read(path: &Path) -> Result<Vec<Pending>> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use ostrakon_broadcast::RoomId;
     use ostrakon_broadcast::hosting::{Action, Deed};
     use ostrakon_crypto::SigningKey;
+    use ostrakon_mixing::RoomId;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_broadcast::client::Link;
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_mixing::link::Link;
 use serde::Serialize;
 
 use super::manifest::{LONGEST, MANIFEST, Manifest, Release, SIGNATURE, release_digest, sha256};

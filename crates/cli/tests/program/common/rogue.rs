@@ -4,12 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ostrakon_api::Problem;
-use ostrakon_broadcast::client::{Link, presence_digest};
-use ostrakon_broadcast::engine::ClientEngine;
-use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
-use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{Content, RowFormat, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_mixing::engine::ClientEngine;
+use ostrakon_mixing::envelope;
+use ostrakon_mixing::envelope::{Exchange, IssueName, Issued};
+use ostrakon_mixing::link::{Link, presence_digest};
+use ostrakon_mixing::ruffle::client::RuffleClient;
+use ostrakon_mixing::{Content, RowFormat, Servers};
 use ostrakon_party::{PartyId, SessionId};
 use ostrakon_protocol::{
     Issue, IssueRequest, Presence, RoomInfo, ServersInfo, Status, SubmissionRequest,

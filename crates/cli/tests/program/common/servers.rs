@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use ostrakon_broadcast::Archive;
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 use ostrakon_node::config::Config;
 use ostrakon_protocol::{Readiness, Status};
 use reqwest::Client;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ostrakon_broadcast::Archive;
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::task::JoinSet;

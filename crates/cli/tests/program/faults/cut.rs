@@ -1,7 +1,7 @@
 //! Two servers are cut off from each other: the third carries their messages, until the wire is
 //! whole again.
 
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 
 use super::moment::Moment;
 use super::proxy::{Proxy, Wire};

@@ -1,7 +1,7 @@
 //! More participants than a room has slots for.
 
-use ostrakon_broadcast::client::presence_digest;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::link::presence_digest;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Presence;
 use tokio::task::JoinSet;

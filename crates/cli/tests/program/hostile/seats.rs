@@ -1,7 +1,7 @@
 //! One address that wants a whole room.
 
-use ostrakon_broadcast::client::presence_digest;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::link::presence_digest;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::Presence;
 

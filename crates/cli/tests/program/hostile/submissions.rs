@@ -1,6 +1,6 @@
 //! Submissions that no honest participant hands in.
 
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 use serde_json::json;
 
 use crate::common::now;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use ostrakon_broadcast::client::Link;
+use ostrakon_mixing::link::Link;
 use ostrakon_protocol::Readiness;
 use ostrakon_store::Scratch;
 use ostrakon_testkit::free_ports;

@@ -1,9 +1,9 @@
 //! A room for members, at processes that know of its host's actions by the database only.
 
-use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog};
-use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::link::Link;
+use ostrakon_mixing::room::Admission;
 use ostrakon_protocol::{NewRoom, RoomInfo, parse_room};
 
 use super::fleet::{Fleet, INTAKES};

@@ -74,11 +74,11 @@ fn announcements_convict_if_no_history_makes_them_valid() {
         |after: [u64; 3], body| judged(&Announcement { after: after.to_vec(), body }.encode());
     let slots = |slots: &[u32]| {
         let slots = slots.iter().map(|slot| (*slot, VerifyingKey([*slot as u8; 32]))).collect();
-        Body::Assigned { room: ostrakon_broadcast::RoomId([1; 16]), epoch: 3, slots }
+        Body::Assigned { room: ostrakon_mixing::RoomId([1; 16]), epoch: 3, slots }
     };
     assert_eq!(judged(b"no announcement"), Finding::Proved);
     assert_eq!(say([0, 0, 5], Body::BatchReady { number: 9 }), Finding::Proved, "out of turn");
-    let room = ostrakon_broadcast::RoomId([1; 16]);
+    let room = ostrakon_mixing::RoomId([1; 16]);
     assert_eq!(
         say([0, 0, 4], Body::EpochClosed { room, number: 1 }),
         Finding::Proved,

@@ -1,7 +1,7 @@
 use ostrakon_broadcast::board::{Entry, Published};
 use ostrakon_broadcast::hosting::Deed;
-use ostrakon_broadcast::room::EpochId;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::room::EpochId;
 use ostrakon_party::SessionId;
 
 use super::*;

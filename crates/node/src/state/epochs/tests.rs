@@ -89,7 +89,7 @@ fn verdicts_fit_their_bound() {
 
 #[test]
 fn the_longest_entry_fits_its_bound() {
-    use ostrakon_broadcast::room::RoomId;
+    use ostrakon_mixing::room::RoomId;
 
     for (capacity, payload) in [(3, 32), (192, 256), (3000, 32), (300, 4096)] {
         let room = RoomDescriptor { capacity, payload, ..RoomDescriptor::new("r") };

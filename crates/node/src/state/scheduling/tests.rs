@@ -1,7 +1,7 @@
 //! When epochs open and close, who gets slots, what is prepared.
 
-use ostrakon_broadcast::room::{RoomDescriptor, Servers};
 use ostrakon_crypto::Digest;
+use ostrakon_mixing::room::{RoomDescriptor, Servers};
 use ostrakon_party::{ByParty, SessionId, Trust};
 
 use super::*;
@@ -298,7 +298,7 @@ fn small_rooms_in_haste_do_not_starve_a_large_one() {
 fn of_forms_of_one_size_the_one_that_lacks_most_comes_first() {
     let (mut world, _) = with_slots(&[]);
     let clarion = |nonce| RoomDescriptor {
-        engine: ostrakon_broadcast::EngineKind::Clarion,
+        engine: ostrakon_mixing::EngineKind::Clarion,
         nonce: [nonce; 16],
         ..descriptor(9)
     };

@@ -3,8 +3,8 @@
 
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::hosting::{Claim, Deed, MessageId, SignedAction};
-use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::room::Admission;
 
 use super::*;
 

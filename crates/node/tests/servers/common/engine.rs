@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::{
-    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class,
-};
-use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
 use ostrakon_decisions::PrivateDecisions;
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::{
+    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class,
+};
+use ostrakon_mixing::room::Servers;
+use ostrakon_mixing::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_node::{EngineProvider, Engines, SetUp, Trusts};
 use ostrakon_party::{
     ByParty, Delivery, Instance, InstanceKind, Length, Party, PartyId, SessionId, Step, Tag, Trust,

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::{
-    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped,
-};
-use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_job::Job;
+use ostrakon_mixing::engine::{Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped};
+use ostrakon_mixing::room::Servers;
+use ostrakon_mixing::{Batch, Engine, EpochContext};
 use ostrakon_node::{EngineProvider, Engines, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::EngineKind;
 use ostrakon_broadcast::hosting::{Deed, HostLog, MessageId};
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::EngineKind;
 use ostrakon_party::PartyId;
 
 use super::{Scene, inside};

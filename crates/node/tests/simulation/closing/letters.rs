@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
+use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_broadcast::{EngineKind, Entry};
 use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_messaging::{Client, Event, MessageState};
+use ostrakon_mixing::EngineKind;
 use ostrakon_party::PartyId;
 use sqlx::{AnyConnection, Connection};
 

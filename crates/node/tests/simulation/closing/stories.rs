@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::room::{more_needed, people_for};
+use ostrakon_mixing::room::{more_needed, people_for};
 use ostrakon_party::{PartyId, Trust};
 
 use super::{Scene, inside};

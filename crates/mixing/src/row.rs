@@ -11,10 +11,8 @@ use std::fmt;
 
 use ostrakon_crypto::{Digest, Secret, SigningKey, many};
 
-use crate::room::{EpochId, RoomDescriptor};
+use crate::room::{EpochId, REDUNDANCY, RoomDescriptor};
 
-/// Bytes of redundancy in a row.
-pub const REDUNDANCY: usize = 16;
 /// Bytes of the length field.
 const LENGTH: usize = 2;
 

@@ -26,7 +26,7 @@ pub struct Shape {
 impl Shape {
     /// The shape of a room's tables.
     pub fn of(room: &RoomDescriptor) -> Self {
-        Self { rows: room.capacity, width: room.payload + crate::row::REDUNDANCY as u32 }
+        Self { rows: room.capacity, width: room.payload + crate::room::REDUNDANCY as u32 }
     }
 }
 
@@ -72,8 +72,7 @@ impl EpochContext {
     }
 
     /// Whether this is an epoch of a room, as the room's descriptor has it. Its minimum may be
-    /// lower than the room's: whether that is enough, each participant says for itself
-    /// ([`crate::outbox::Outbox::agree`]).
+    /// lower than the room's: whether that is enough, each participant says for itself.
     pub fn is_of(&self, room: &RoomDescriptor) -> bool {
         self.epoch.room == room.id()
             && self.engine == room.engine

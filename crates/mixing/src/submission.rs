@@ -4,7 +4,6 @@ use ostrakon_crypto::SigningKey;
 
 use crate::engine::{ClientEngine, IssueError};
 use crate::envelope::{Agreed, Issued, agreed};
-use crate::outbox::Outbox;
 use crate::room::{RoomDescriptor, Servers};
 use crate::row::{Content, RowFormat, TooLong};
 
@@ -92,22 +91,6 @@ impl Author<'_> {
             }
         }
     }
-
-    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts
-    /// into it; `None` if the epoch is over.
-    ///
-    /// # Errors
-    /// [`NoSubmission`]; nothing secret has then been used.
-    pub fn submission(
-        &self,
-        issued: &[Option<Issued>],
-        outbox: &mut Outbox,
-    ) -> Result<Option<Submission>, NoSubmission> {
-        let agreed = self.agreed(issued)?;
-        let Agreed { context, .. } = &agreed;
-        let content = outbox.content_among(context.epoch.number, context.minimum);
-        content.map(|content| self.submission_of(&agreed, &content)).transpose()
-    }
 }
 
 #[cfg(test)]
@@ -162,36 +145,29 @@ mod tests {
 
     fn submission(
         issued: &[Option<Issued>],
-        outbox: &mut Outbox,
-    ) -> Result<Option<Submission>, NoSubmission> {
+        content: &Content,
+    ) -> Result<Submission, NoSubmission> {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
-        let key = SigningKey::from_seed(&[9; 32]);
-        Author { engine: &Plain, servers: &servers, room: &room(), key: &key }
-            .submission(issued, outbox)
+        let (room, key) = (room(), SigningKey::from_seed(&[9; 32]));
+        let author = Author { engine: &Plain, servers: &servers, room: &room, key: &key };
+        author.submission_of(&author.agreed(issued)?, content)
     }
 
     #[test]
-    fn a_submission_carries_what_the_outbox_puts_into_the_epoch() {
-        let mut outbox = Outbox::default();
-        outbox.put(b"hello".to_vec()).unwrap();
+    fn a_submission_carries_what_is_said_in_the_epoch_that_servers_agree_on() {
+        let hello = Content::Message(b"hello".to_vec());
         let given = |number| [1, 1, 255].map(|byte| Some(issued(number, 3, byte)));
-        let said = submission(&given(5), &mut outbox).unwrap().unwrap();
+        let said = submission(&given(5), &hello).unwrap();
         assert_eq!((said.slot, said.message), (4, true));
-        assert_eq!(
-            RowFormat::new(&room(), 5).decode(&said.body),
-            Some(Content::Message(b"hello".to_vec()))
-        );
-        assert_eq!(
-            submission(&given(5), &mut outbox),
-            Ok(Some(said)),
-            "asked again, the same answer"
-        );
-        let cover = submission(&given(6), &mut outbox).unwrap().unwrap();
+        assert_eq!(RowFormat::new(&room(), 5).decode(&said.body), Some(hello.clone()));
+        assert_eq!(submission(&given(5), &hello), Ok(said), "asked again, the same answer");
+        let cover = submission(&given(6), &Content::Cover).unwrap();
         assert_eq!(RowFormat::new(&room(), 6).decode(&cover.body), Some(Content::Cover));
         assert!(!cover.message);
-        assert_eq!(submission(&given(5), &mut outbox), Ok(None));
         let spoilt = [255, 255, 1].map(|byte| Some(issued(7, 3, byte)));
-        assert_eq!(submission(&spoilt, &mut outbox), Err(IssueError::Incomplete.into()));
+        assert_eq!(submission(&spoilt, &hello), Err(IssueError::Incomplete.into()));
+        let long = Content::Message(vec![1; 63]);
+        assert!(matches!(submission(&given(7), &long), Err(NoSubmission::TooLong(_))));
     }
 
     /// A server that names the true batch and another epoch would otherwise get two rows under the
@@ -199,19 +175,16 @@ mod tests {
     #[test]
     fn what_one_server_says_of_the_epoch_is_not_believed() {
         let one = |number, batch| Some(issued(number, batch, 1));
-        let mut outbox = Outbox::default();
+        let made = |issued: &[Option<Issued>]| submission(issued, &Content::Cover);
         for (home, other) in [(one(4, 3), one(5, 3)), (one(5, 4), one(5, 3)), (one(5, 3), None)] {
-            assert_eq!(submission(&[home, other, None], &mut outbox), Err(NoSubmission::NotAgreed));
-            assert_eq!(outbox, Outbox::default(), "nothing was decided");
+            assert_eq!(made(&[home, other, None]), Err(NoSubmission::NotAgreed));
         }
         let mut elsewhere = issued(5, 3, 1);
         elsewhere.slot = 7;
-        assert_eq!(
-            submission(&[Some(elsewhere), one(5, 3), None], &mut outbox),
-            Err(NoSubmission::NotAgreed)
-        );
-        assert!(submission(&[one(4, 3), one(5, 3), one(5, 3)], &mut outbox).unwrap().is_some());
-        assert_eq!(outbox.content(4), None, "it was for epoch 5");
+        assert_eq!(made(&[Some(elsewhere), one(5, 3), None]), Err(NoSubmission::NotAgreed));
+        let row = made(&[one(4, 3), one(5, 3), one(5, 3)]).unwrap().body;
+        assert_eq!(RowFormat::new(&room(), 4).decode(&row), None, "it was for epoch 5");
+        assert_eq!(RowFormat::new(&room(), 5).decode(&row), Some(Content::Cover));
     }
 
     #[test]
@@ -228,10 +201,9 @@ mod tests {
             change(&|issued| issued.context.mode = Mode::Robust),
             change(&|issued| issued.slot = room().capacity),
         ] {
-            let mut outbox = Outbox::default();
             let twice = [Some(wrong.clone()), Some(wrong), None];
-            assert_eq!(submission(&twice, &mut outbox), Err(NoSubmission::AnotherRoom));
-            assert_eq!(outbox, Outbox::default(), "nothing was decided");
+            let made = submission(&twice, &Content::Cover);
+            assert_eq!(made, Err(NoSubmission::AnotherRoom));
         }
     }
 }

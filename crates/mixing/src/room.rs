@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Smallest and largest payload of a row in bytes (a room setting).
 pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
+/// Bytes of redundancy in a row ([`crate::row`]).
+pub const REDUNDANCY: usize = 16;
 /// Smallest and largest number of slots of an epoch.
 pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
 /// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database
@@ -129,7 +131,7 @@ pub enum Mode {
 pub enum Admission {
     /// Whoever has the link. One person may take part under many keys.
     Open,
-    /// Keys that the host has admitted ([`crate::hosting::Deed::Admit`]).
+    /// Keys that the host has admitted.
     Members,
     /// Whoever has the link, and there are no words for everybody: two and two exchange messages
     /// that nobody else can read (`docs/spec/messaging.md`). Every row is full, and looks random.
@@ -151,7 +153,7 @@ pub struct RoomDescriptor {
     pub name: String,
     /// What it is for, in words; may be empty. At most [`PURPOSE_BYTES`] bytes.
     pub purpose: String,
-    /// Whose signed actions the servers carry out ([`crate::hosting`]); without one, only operators
+    /// Whose signed actions the servers carry out; without one, only operators
     /// act.
     pub host: Option<VerifyingKey>,
     /// Who may take part.
@@ -172,7 +174,7 @@ pub struct RoomDescriptor {
     pub seconds: u32,
     /// The least number of accepted submissions, not counting those whose slots one server gave out
     /// (whichever server that be), with which an epoch is opened. [`PRACTICE`] asks for no crowd.
-    /// Hosts may lower it ([`crate::hosting::Deed::Minimum`]).
+    /// Hosts may lower it.
     pub minimum: u32,
     /// How many people the host expects. It is shown to everybody and decides about nothing.
     pub people: Option<u32>,
@@ -331,8 +333,7 @@ impl RoomDescriptor {
                 self.capacity
             ));
         }
-        let table =
-            u64::from(self.capacity) * (u64::from(self.payload) + crate::row::REDUNDANCY as u64);
+        let table = u64::from(self.capacity) * (u64::from(self.payload) + REDUNDANCY as u64);
         if table > TABLE_BYTES {
             return complain(format!(
                 "{} slots of {} bytes make a table of more than {} MiB: take fewer slots or shorter messages",
