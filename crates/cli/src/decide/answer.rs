@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ostrakon_decide::{Ballot, Link, Receipt, Stage};
 
 use super::{State, plan, report};
