@@ -190,6 +190,9 @@ pub(crate) fn segment_of(
     number: u64,
     security: u32,
 ) -> Option<SegmentSpec> {
+    if ands > MAX_TRIPLES {
+        return None;
+    }
     let of = |triples, bucket| SegmentSpec { number, triples, bucket, security };
     // More triples make a small segment as sure as a large one, and may be cheaper than larger
     // buckets.

@@ -144,7 +144,7 @@ fn print(document: &impl Serialize) -> Result<()> {
 }
 
 fn check(plan: &Plan) -> Result<Strength> {
-    Ok(plan.check(ostrakon_stats::security(plan.members, true))?)
+    Ok(plan.check(ostrakon_stats::security(plan.members, false))?)
 }
 
 fn plan(options: PlanOptions) -> Result<()> {

@@ -70,7 +70,7 @@ pub fn run(path: &Path, options: &Options, json: bool) -> Result<()> {
         return agreed(&table, &record, json).with_context(|| election.display().to_string());
     }
     let Options { beacon, members, corrupt, withheld, security, .. } = *options;
-    let engine = ostrakon_stats::security(members, true);
+    let engine = ostrakon_stats::security(members, false);
     let strength = Strength { members, corrupt, withheld, elections: 1, security, engine };
     strength.check().context("--members")?;
     let drawn = match beacon {
@@ -86,7 +86,7 @@ pub fn run(path: &Path, options: &Options, json: bool) -> Result<()> {
 /// Proposes whom the electors' beacon draws.
 fn agreed(table: &Table, record: &Record, json: bool) -> Result<()> {
     let plan = &record.agreement.plan;
-    let engine = ostrakon_stats::security(plan.members, true);
+    let engine = ostrakon_stats::security(plan.members, false);
     let drawn = record.draw(table, engine)?;
     let strength = plan.check(engine)?;
     let electors: Vec<String> = plan.electors.iter().map(|elector| elector.to_hex()).collect();

@@ -190,8 +190,10 @@ impl Course {
                 Err(Trouble::Stop(format!("{name} lists inputs that nobody has signed")))
             }
             Err(Incomplete::Lacking(lacking)) => {
-                self.fetch(inner, lacking).await?;
-                self.news.notify_one();
+                // Who lists an input and shows it to nobody does not make others look more often.
+                if self.fetch(inner, lacking).await? {
+                    self.news.notify_one();
+                }
                 Ok(false)
             }
         }
@@ -218,13 +220,13 @@ impl Course {
         None
     }
 
-    /// Asks those who list inputs that are not here for them.
+    /// Asks those who list inputs that are not here for them; whether any of them came.
     async fn fetch(
         &self,
         inner: &Arc<Inner>,
         lacking: Vec<(Vec<usize>, Entry)>,
-    ) -> Result<(), Trouble> {
-        let mut got = 0;
+    ) -> Result<bool, Trouble> {
+        let mut got = false;
         for part in lacking.chunks(FETCHED) {
             let asked = part.iter().map(|listed| self.found(inner, listed));
             for input in join_all(asked).await.into_iter().flatten() {
@@ -232,13 +234,10 @@ impl Course {
                     && input.body.len() <= self.body_bytes;
                 inner.config.store.keep(&self.id, &input, false).await?;
                 self.state().sound.insert(input.entry.input(), sound);
-                got += 1;
+                got = true;
             }
         }
-        if got == 0 {
-            tokio::time::sleep(inner.config.pause).await;
-        }
-        Ok(())
+        Ok(got)
     }
 
     /// The seal's digest, when all members have signed it.

@@ -54,7 +54,7 @@ impl Counts<'_> {
         // n things in k cells; a cell in use may read zero.
         let (used, free) = exponential(n / k);
         let collisions = k * free * (used - n / k * free);
-        let unread = k * used / 2f64.powi(self.sketch.string as i32);
+        let unread = k * used / (1_u64 << self.sketch.string) as f64;
         let variance = collisions + unread + self.noise;
         score + free / variance * (self.used as f64 - k * used)
     }

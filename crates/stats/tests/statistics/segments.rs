@@ -1,5 +1,6 @@
 //! How triples are prepared for an answer: as sure as is said, and no dearer.
 
+use ostrakon_authbits::params::MAX_TRIPLES;
 use ostrakon_authbits::programs::select;
 use ostrakon_authbits::{SegmentSpec, bound, cost};
 use ostrakon_computation::GENERATIONS;
@@ -13,6 +14,15 @@ fn a_small_question_gets_a_segment_as_sure_as_a_large_one() {
             assert!(spec.triples >= ands && spec.validate(3).is_ok());
             assert_eq!(spec.security, security);
         }
+    }
+}
+
+#[test]
+fn nothing_is_prepared_for_more_gates_than_a_segment_has() {
+    for first in [true, false] {
+        let of = |ands| segment_for(3, ands, (1, first)).map(|spec| spec.triples);
+        assert_eq!(of(MAX_TRIPLES), Some(MAX_TRIPLES));
+        assert_eq!([MAX_TRIPLES + 1, MAX_TRIPLES + 2, usize::MAX].map(of), [None; 3]);
     }
 }
 
