@@ -219,11 +219,12 @@ impl Visiting {
         if stage == Stage::Accepting && place.is_none() {
             visitor.accept(now);
         }
-        let (Some(answer), Stage::Answering) = (device.answer, stage) else { return };
+        // Also if it is closed by now, because all have answered.
         let given = place
             .zip(visitor.chain())
             .is_some_and(|(place, chain)| chain.people()[usize::from(place)].answered().is_some());
         device.answered |= given;
+        let (Some(answer), Stage::Answering) = (device.answer, stage) else { return };
         if given || visitor.is_wanted(Deed::Answer) {
             return;
         }
