@@ -67,8 +67,9 @@ pub fn minimum_for(people: u32, trust: &Trust) -> u32 {
 /// and there are as many as [`people_for`] says. `present` counts those who are there, by server.
 pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
     let there = present.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
-    let missing = match minimum {
-        PRACTICE => 0,
+    // Where nothing is known, nobody is told to be missing; and for practice nobody is waited for.
+    let missing = match (present, minimum) {
+        ([], _) | (_, PRACTICE) => 0,
         _ => people_for(minimum, trust).saturating_sub(there),
     };
     let mut present = ByParty::from(present.iter().copied().map(u64::from).collect::<Vec<_>>());
@@ -520,6 +521,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4, 5].map(|m| people_for(m, &trust)), [1, 2, 3, 5, 6, 8]);
         assert_eq!([16, 17, 18, 2000].map(|m| people_for(m, &trust)), [24, 27, 28, 3124]);
         assert_eq!(more_needed(&[0, 0, 0], PRACTICE, &trust), 0);
+        assert_eq!(more_needed(&[], 3, &trust), 0);
         assert_eq!(more_needed(&[3, 2, 0], 3, &trust), 1, "badly spread, five are not enough");
         assert_eq!(more_needed(&[5, 0, 0], 3, &trust), 3);
         assert_eq!(people_for(u32::MAX, &trust), u32::MAX);
