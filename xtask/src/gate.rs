@@ -66,15 +66,16 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Web, "web-test", Budget::of(80), |_| shell::run(&mut web::npm(&["run", "test"]))),
     step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
-    step(Lane::Web, "e2e", Budget::of(360), browser_test).after(&["build"]),
-    // First what has a target folder of its own: cargo would have the tests wait for the others.
-    step(Lane::Checks, "planted", Budget::cold(240, 400), |_| mutants::run_drawn())
+    step(Lane::Web, "e2e", Budget::of(420), browser_test).after(&["build"]),
+    // How long these take depends on what others leave them. First what has a target folder of its
+    // own: cargo would have the tests wait for the others.
+    step(Lane::Checks, "planted", Budget::cold(600, 900), |_| mutants::run_drawn())
         .after(&["build"]),
-    step(Lane::Checks, "clippy", Budget::cold(90, 300), |_| {
+    step(Lane::Checks, "clippy", Budget::cold(240, 500), |_| {
         let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         shell::run(&mut shell::cargo(&arguments))
     }),
-    step(Lane::Checks, "doc", Budget::cold(90, 200), |_| {
+    step(Lane::Checks, "doc", Budget::cold(240, 400), |_| {
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),

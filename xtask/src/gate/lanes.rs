@@ -15,8 +15,8 @@ use super::record::Record;
 use super::step::{Depth, Lane, Skipped, Step};
 use crate::shell;
 
-/// The "nice" value of what gives way: a tenth of what others get who want the processor, too.
-const LOW_PRIORITY: i32 = 10;
+/// The "nice" value of what gives way, also to members of committees, whose own is 10.
+const LOW_PRIORITY: i32 = 15;
 
 /// What came of a step.
 pub enum Outcome {
