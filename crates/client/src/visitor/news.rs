@@ -48,10 +48,10 @@ pub enum Failure {
 /// What a front end is to do.
 #[derive(Debug, PartialEq)]
 pub enum Action {
-    /// Send this. What comes of it is told by [`Visitor::replied`].
+    /// Send this. What comes of it is told by [`Visitor::replied`](super::Visitor::replied).
     Ask(Request),
-    /// Call [`Visitor::keep`] with what the device remembers of decisions, write that down, then
-    /// call [`Visitor::kept`].
+    /// Call [`Visitor::keep`](super::Visitor::keep) with what the device remembers of decisions,
+    /// write that down, then call [`Visitor::kept`](super::Visitor::kept).
     Keep,
     /// Tell the user.
     Tell(News),
@@ -67,7 +67,8 @@ pub enum News {
         /// Records that a server says to have.
         all: u32,
     },
-    /// No server answers that has it; [`Visitor::silence`] says what each said.
+    /// No server answers that has it; [`Visitor::silence`](super::Visitor::silence) says what each
+    /// said.
     Away,
     /// No two servers show it, or not as much as the device has seen.
     Alone,
