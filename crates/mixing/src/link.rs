@@ -26,7 +26,7 @@ pub struct Link {
     pub origin: String,
     /// The room.
     pub room: RoomId,
-    /// [`Servers::digest`].
+    /// [`Servers::digest`](crate::room::Servers::digest).
     pub servers: Digest,
     /// In a link for one person: the key by which the invitation is claimed. Whoever has it first
     /// can claim the invitation for a key of its own, and nothing else.
