@@ -79,7 +79,7 @@ const STEPS: [Step; 22] = [
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),
-    step(Lane::Checks, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
+    step(Lane::Checks, "deny", Budget::cold(60, 300), |_| deny(&["bans", "licenses", "sources"])),
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
     nightly("advisories", Budget::of(30), |_| advisories()),
     nightly("fuzz", Budget::of(3000), |_| fuzz::run()),
