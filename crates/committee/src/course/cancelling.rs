@@ -3,9 +3,11 @@
 //! A mark in the journal, written once, decides between an attempt that is about to open and a
 //! cancellation: whichever is there first stands, also after a restart.
 
-use futures::future::join_all;
+use std::sync::Arc;
+
 use ostrakon_computation::{Cancellation, Said};
 
+use super::looking::Looking;
 use super::{Course, Next, Trouble};
 use crate::service::{Inner, Refused};
 use crate::store::StoreError;
@@ -70,6 +72,7 @@ impl Course {
     pub(super) async fn end_cancelled(
         &self,
         inner: &Inner,
+        looking: &mut Looking,
         order: Cancellation,
     ) -> Result<Next, Trouble> {
         let opened = !self.withhold(inner).await?;
@@ -77,9 +80,10 @@ impl Course {
         self.say(inner, Said::Cancelled { order, opened }).await?;
         let first = !self.state().erased;
         if first {
+            looking.pass_no_more();
             self.erase(inner).await?;
         }
-        match self.hear(inner).await {
+        match self.hear(inner, looking).await {
             // Who contradicts itself has been noted; it is ended and passed on all the same.
             Err(Trouble::Stop(_)) => {}
             heard => heard?,
@@ -89,8 +93,10 @@ impl Course {
         // Who has stopped after it had signed a result hears nothing by itself.
         let deaf = |m: &usize| first && *m != inner.number && told[*m].cancelled().is_none();
         let waiting = (0..told.len()).filter(|member| silent(member) || deaf(member));
-        let peers = &inner.config.peers;
-        join_all(waiting.map(|member| peers.cancel(member, order))).await;
+        for member in waiting {
+            let peers = Arc::clone(&inner.config.peers);
+            looking.pass(member, async move { drop(peers.cancel(member, order).await) });
+        }
         Ok(if (0..told.len()).any(|member| silent(&member)) { Next::Wait } else { Next::Over })
     }
 

@@ -4,6 +4,7 @@ mod again;
 mod attempts;
 mod cancelling;
 mod intake;
+mod looking;
 mod sealing;
 mod showing;
 mod tape;
@@ -15,13 +16,14 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal, SignedDraft,
-    Statement, Told,
+    ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal,
+    SignedDraft, Statement, Told,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
 use tokio::sync::{Mutex as Turn, Notify, RwLock};
 
 use self::attempts::Attempt;
+use self::looking::Looking;
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
@@ -207,18 +209,19 @@ impl Course {
 
     /// Sees the computation through. Ends when it is over, or the member stops.
     pub async fn run(self: Arc<Self>) {
-        let _running = self.running.lock().await;
-        let (mut pause, mut seen) = (Duration::ZERO, 0);
+        let running = self.running.lock().await;
+        let (mut pause, mut seen, mut looking) = (Duration::ZERO, 0, Looking::default());
         loop {
             let Some(inner) = self.inner.upgrade() else { return };
-            match Arc::clone(&self).step(&inner).await {
+            match Arc::clone(&self).step(&inner, &mut looking).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
                     self.state().ended = true;
                     if let Err(error) = self.note_end(&inner).await {
                         tracing::error!(%error, "the end of a computation cannot be written");
                     }
-                    return;
+                    drop((inner, running));
+                    return looking.passed_on().await;
                 }
                 Ok(Next::Wait) => {}
                 Err(Trouble::Store(error)) => {
@@ -241,22 +244,27 @@ impl Course {
             drop(inner);
             tokio::select! {
                 () = self.news.notified() => {}
+                () = self.hear_late(&mut looking) => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
     }
 
-    async fn step(self: Arc<Self>, inner: &Arc<Inner>) -> Result<Next, Trouble> {
+    async fn step(
+        self: Arc<Self>,
+        inner: &Arc<Inner>,
+        looking: &mut Looking,
+    ) -> Result<Next, Trouble> {
         if self.is_over() || self.state().buried {
             return Ok(Next::Over);
         }
         if let Some(order) = self.cancellation() {
-            return self.end_cancelled(inner, order).await;
+            return self.end_cancelled(inner, looking, order).await;
         }
         if self.state().told[inner.number].stopped.is_some() {
             // The others are to hear why, from where everybody reads it; nothing else happens, but
             // that it may be cancelled.
-            if let Err(Trouble::Store(error)) = self.hear(inner).await {
+            if let Err(Trouble::Store(error)) = self.hear(inner, looking).await {
                 return Err(error.into());
             }
             return Ok(if self.cancellation().is_some() { Next::Wait } else { Next::Over });
@@ -266,7 +274,7 @@ impl Course {
         if self.state().told[inner.number].holdings.is_none() {
             return Ok(Next::Wait);
         }
-        self.listen(inner).await?;
+        self.listen(inner, looking).await?;
         if self.cancellation().is_some() {
             self.news.notify_one();
             return Ok(Next::Wait);
@@ -275,7 +283,7 @@ impl Course {
             let state = self.state();
             state.seal.is_some() && state.told[inner.number].sealed.is_some()
         };
-        if !sealed && !self.seal(inner).await? {
+        if !sealed && !self.seal(inner, looking).await? {
             return Ok(Next::Wait);
         }
         let Some(seal) = self.agreed_seal(inner)? else { return Ok(Next::Wait) };

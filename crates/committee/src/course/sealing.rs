@@ -1,6 +1,7 @@
 //! What the others say, and the list that counts (C6, C7).
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use futures::future::join_all;
 use ostrakon_computation::{
@@ -8,10 +9,11 @@ use ostrakon_computation::{
 };
 use ostrakon_crypto::Digest;
 
+use super::looking::{Looking, first_shown};
 use super::{Course, Trouble};
 use crate::job::Price;
 use crate::service::Inner;
-use crate::store::Charged;
+use crate::store::{Charged, StoreError};
 
 /// Bodies that are fetched of one member at a time.
 const FETCHED: usize = 64;
@@ -35,58 +37,71 @@ pub(super) fn contributors<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> 
 
 impl Course {
     /// Reads the others' statements.
-    pub(super) async fn hear(&self, inner: &Inner) -> Result<(), Trouble> {
-        let peers = &inner.config.peers;
+    pub(super) async fn hear(&self, inner: &Inner, looking: &mut Looking) -> Result<(), Trouble> {
         let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
         let limit = statement_bytes(match &self.draft.draft.contributors {
             Contributors::Anyone | Contributors::Earlier(_) => CONTRIBUTORS,
             Contributors::Keys(keys) => keys.len(),
         });
-        let asked =
-            others.map(async |member| (member, peers.statements(member, &self.id, limit).await));
-        let mut news = Vec::new();
-        for (member, answer) in join_all(asked).await {
-            let key = &inner.config.committee.members[member].key;
-            let creators = |s: &Statement| match &s.said {
-                Said::Cancelled { order, .. } => order.verifies(&self.draft.draft),
-                _ => true,
-            };
-            let of_this =
-                |s: &Statement| s.computation == self.id && s.verifies(key) && creators(s);
-            let known = |s: &Statement| self.state().told[member].statements().any(|k| k == s);
-            match answer {
-                Ok(statements) => news.extend(
-                    statements
-                        .into_iter()
-                        .filter(|s| !known(s) && of_this(s))
-                        .map(|statement| (member, statement)),
-                ),
-                Err(error) => tracing::debug!(%error, member, "a member does not answer"),
-            }
-        }
+        let ask = |member| {
+            let (peers, id) = (Arc::clone(&inner.config.peers), self.id);
+            async move { peers.statements(member, &id, limit).await }
+        };
         // Who contradicts itself does not keep from this member what others say.
         let mut contradiction = Ok(());
-        for (member, statement) in news {
-            match self.take(inner, member, statement).await {
-                Err(stop @ Trouble::Stop(_)) => contradiction = contradiction.and(Err(stop)),
-                taken => taken?,
+        for (member, answer) in looking.look(others, ask).await {
+            let statements = answer.unwrap_or_else(|error| {
+                tracing::debug!(%error, member, "a member does not answer");
+                Vec::new()
+            });
+            for statement in statements {
+                if !self.is_news(inner, member, &statement) {
+                    continue;
+                }
+                match self.take(inner, member, statement).await {
+                    Err(stop @ Trouble::Stop(_)) => contradiction = contradiction.and(Err(stop)),
+                    taken => taken?,
+                }
             }
         }
         contradiction
     }
 
+    /// Whether a member has said this of the computation, and it is not known.
+    fn is_news(&self, inner: &Inner, member: usize, statement: &Statement) -> bool {
+        let known = self.state().told[member].statements().any(|known| known == statement);
+        let creators = match &statement.said {
+            Said::Cancelled { order, .. } => order.verifies(&self.draft.draft),
+            _ => true,
+        };
+        let key = &inner.config.committee.members[member].key;
+        !known && statement.computation == self.id && creators && statement.verifies(key)
+    }
+
+    /// Waits until a member that was slow has said something new.
+    pub(super) async fn hear_late(&self, looking: &mut Looking) {
+        let has_news = |member: usize, statements: &[Statement]| {
+            let Some(inner) = self.inner.upgrade() else { return false };
+            statements.iter().any(|statement| self.is_news(&inner, member, statement))
+        };
+        looking.late_news(has_news).await;
+    }
+
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
-    pub(super) async fn listen(&self, inner: &Inner) -> Result<(), Trouble> {
-        self.hear(inner).await?;
+    pub(super) async fn listen(&self, inner: &Inner, looking: &mut Looking) -> Result<(), Trouble> {
+        self.hear(inner, looking).await?;
         if self.cancellation().is_some() {
             return Ok(());
         }
-        let peers = &inner.config.peers;
         let order = self.state().order;
         let waits = |m: &usize| *m != inner.number && self.state().told[*m].holdings.is_none();
         let slow: Vec<usize> = (0..inner.config.committee.members.len()).filter(waits).collect();
         if let Some(order) = order {
-            join_all(slow.into_iter().map(|member| peers.order(member, order))).await;
+            for member in slow {
+                let peers = Arc::clone(&inner.config.peers);
+                // Who has not heard it is told again after the next look.
+                looking.pass(member, async move { drop(peers.order(member, order).await) });
+            }
         }
         let stopped = {
             let state = self.state();
@@ -130,7 +145,11 @@ impl Course {
     }
 
     /// C6 and C7: has all inputs at hand, and signs the seal. False if something is still lacking.
-    pub(super) async fn seal(self: &Arc<Self>, inner: &Arc<Inner>) -> Result<bool, Trouble> {
+    pub(super) async fn seal(
+        self: &Arc<Self>,
+        inner: &Arc<Inner>,
+        looking: &mut Looking,
+    ) -> Result<bool, Trouble> {
         let (told, sound) = {
             let state = self.state();
             (state.told.clone(), state.sound.clone())
@@ -190,10 +209,16 @@ impl Course {
                 Err(Trouble::Stop(format!("{name} lists inputs that nobody has signed")))
             }
             Err(Incomplete::Lacking(lacking)) => {
-                // Who lists an input and shows it to nobody does not make others look more often.
-                if self.fetch(inner, lacking).await? {
-                    self.news.notify_one();
-                }
+                let (course, running) = (Arc::clone(self), Arc::clone(inner));
+                looking.fetch(async move {
+                    match course.fetch(&running, lacking).await {
+                        Ok(true) => course.news.notify_one(),
+                        // Who lists an input and shows it to nobody does not make others look more
+                        // often.
+                        Ok(false) => {}
+                        Err(error) => tracing::error!(%error, "an input cannot be written"),
+                    }
+                });
                 Ok(false)
             }
         }
@@ -201,23 +226,26 @@ impl Course {
 
     /// An input that others list: from the disk if it was fetched before a restart, else from
     /// whichever of them shows it.
-    async fn found(&self, inner: &Inner, (listing, entry): &(Vec<usize>, Entry)) -> Option<Input> {
+    async fn found(
+        &self,
+        inner: &Inner,
+        (listing, entry): &(Vec<usize>, Entry),
+        slow: &Mutex<BTreeSet<usize>>,
+    ) -> Option<Input> {
         let (contributor, body) = entry.input();
         if let Ok(Some(input)) = inner.config.store.input(&self.id, &contributor, &body).await {
             return Some(input);
         }
         let (peers, limit) = (&inner.config.peers, self.input_bytes());
-        for member in listing.iter().filter(|member| **member != inner.number) {
-            let shown = peers.input(*member, &self.id, (contributor, body), limit).await;
-            let input = shown.ok().and_then(|bytes| Input::decode(&bytes)).filter(|input| {
+        let others = listing.iter().copied().filter(|member| *member != inner.number);
+        first_shown(others, slow, |member| async move {
+            let shown = peers.input(member, &self.id, (contributor, body), limit).await;
+            shown.ok().and_then(|bytes| Input::decode(&bytes)).filter(|input| {
                 input.entry.input() == (contributor, body)
                     && input.entry.verifies(&self.id, &self.draft.draft)
-            });
-            if input.is_some() {
-                return input;
-            }
-        }
-        None
+            })
+        })
+        .await
     }
 
     /// Asks those who list inputs that are not here for them; whether any of them came.
@@ -225,13 +253,18 @@ impl Course {
         &self,
         inner: &Arc<Inner>,
         lacking: Vec<(Vec<usize>, Entry)>,
-    ) -> Result<bool, Trouble> {
-        let mut got = false;
+    ) -> Result<bool, StoreError> {
+        let (mut got, slow) = (false, Mutex::default());
         for part in lacking.chunks(FETCHED) {
-            let asked = part.iter().map(|listed| self.found(inner, listed));
+            let asked = part.iter().map(|listed| self.found(inner, listed, &slow));
             for input in join_all(asked).await.into_iter().flatten() {
                 let sound = self.job.check(self.about(inner), &input).is_ok()
                     && input.body.len() <= self.body_bytes;
+                // Whoever erases what was handed in comes before this input or after it.
+                let _turn = self.intake.lock().await;
+                if self.cancellation().is_some() || self.state().buried {
+                    return Ok(false);
+                }
                 inner.config.store.keep(&self.id, &input, false).await?;
                 self.state().sound.insert(input.entry.input(), sound);
                 got = true;

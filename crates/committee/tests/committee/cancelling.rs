@@ -136,6 +136,22 @@ async fn a_member_that_is_not_told_computes_nothing_and_ends_when_it_is() {
     world.stop().await;
 }
 
+/// Attack: one of three trickles whatever it is asked, so that the others do not hear each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_member_says_waits_for_no_other_one_that_is_slow() {
+    let plain = Plain::default();
+    let world = World::start(3, plain.clone()).await;
+    let (id, inputs) = computing(&world, &plain).await;
+    // The others have to hear it by themselves.
+    world.passes_on(false);
+    world.trickle(2);
+    world.members[0].cancel(&word(id)).await.unwrap();
+    assert_eq!(world.cancelled(&id).await, [0; 0]);
+    erased(&world.members[1], &id, &inputs[0]).await;
+    plain.release();
+    world.stop().await;
+}
+
 /// One member is told before it opens, two have opened already: all end it, and those say so.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_had_begun_to_open_says_so() {

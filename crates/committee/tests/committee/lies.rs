@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::graphs::{ask, contribution, terms};
 use crate::plain::Plain;
-use crate::world::{KEEP, OPEN, World, key, member_key, pass};
+use crate::world::{KEEP, OPEN, TRICKLE, World, key, member_key, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{ComputationId, Contributors, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};
@@ -268,9 +268,16 @@ async fn what_is_kept_for_a_member_that_does_not_sign_counts_as_under_way() {
     world.stop().await;
 }
 
-/// Attack: a member lists an input that it does not show, before all others who list it.
+/// Attack: a member lists an input that it does not show, before all others who list it; or it
+/// takes as long as it can to say so.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_input_is_had_of_whichever_member_shows_it() {
+    for after in [Duration::ZERO, TRICKLE] {
+        is_had_of_another(after).await;
+    }
+}
+
+async fn is_had_of_another(after: Duration) {
     let besides: Arc<Mutex<Option<Entry>>> = Arc::default();
     let listed = Arc::clone(&besides);
     let lie = move |member: usize, _: usize, mut told: Vec<Statement>| {
@@ -287,7 +294,7 @@ async fn an_input_is_had_of_whichever_member_shows_it() {
         told
     };
     let world = World::start_lying(3, Plain::default(), Some(Arc::new(lie))).await;
-    world.hide(0);
+    world.hide(0, after);
     let draft = world.draft(|_| ());
     let id = draft.draft.id();
     world.create(&draft).await;

@@ -32,6 +32,9 @@ use crate::plain::Plain;
 /// How long anything may take before a test fails.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// In which a member that trickles its answers has given one: a test that waits for it fails.
+pub const TRICKLE: Duration = Duration::from_secs(5 * PATIENCE.as_secs());
+
 /// The least minimum of reports that members take.
 pub const FEWEST: u32 = 2;
 
@@ -83,8 +86,10 @@ pub struct Directory {
     planted: Arc<Mutex<Vec<Input>>>,
     /// How often a member was asked for an input.
     fetched: Arc<AtomicUsize>,
-    /// A member that shows no inputs, whatever it lists.
-    hiding: Arc<OnceLock<usize>>,
+    /// A member that shows no inputs, whatever it lists, and after how long it says so.
+    hiding: Arc<OnceLock<(usize, Duration)>>,
+    /// A member that trickles whatever it answers.
+    trickling: Arc<OnceLock<usize>>,
     /// Whether members pass on what the creator has cancelled.
     passing: Arc<AtomicBool>,
 }
@@ -99,6 +104,13 @@ impl Seen {
     fn service(&self, member: usize) -> Result<Service, Unreached> {
         let services = self.directory.services.lock().unwrap();
         services.get(member).cloned().flatten().ok_or_else(|| Unreached("it is stopped".into()))
+    }
+
+    /// The time in which a member answers.
+    async fn answers(&self, member: usize) {
+        if self.directory.trickling.get() == Some(&member) {
+            tokio::time::sleep(TRICKLE).await;
+        }
     }
 }
 
@@ -115,6 +127,7 @@ impl Peers for Seen {
     ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>> {
         let told = self.service(member);
         async move {
+            self.answers(member).await;
             let told = told?.statements(computation).map_err(unreached)?;
             let told = match self.directory.lie.get() {
                 Some(lie) => lie(member, self.by, told),
@@ -134,16 +147,21 @@ impl Peers for Seen {
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
         self.directory.fetched.fetch_add(1, Ordering::SeqCst);
-        let hides = self.directory.hiding.get() == Some(&member);
+        let hides = self.directory.hiding.get().filter(|(hiding, _)| *hiding == member);
         let service = self.service(member);
         let planted = self.directory.planted.lock().unwrap();
         let planted = planted.iter().find(|input| input.entry.input() == (contributor, body));
         let planted = planted.map(Input::encode);
         async move {
-            match planted {
-                Some(planted) => Ok(planted),
-                None if hides => Err(unreached("it shows none")),
-                None => service?.input(computation, &contributor, &body).await.map_err(unreached),
+            match (planted, hides) {
+                (Some(planted), _) => Ok(planted),
+                (None, Some((_, after))) => {
+                    tokio::time::sleep(*after).await;
+                    Err(unreached("it shows none"))
+                }
+                (None, None) => {
+                    service?.input(computation, &contributor, &body).await.map_err(unreached)
+                }
             }
         }
         .boxed()
@@ -151,13 +169,18 @@ impl Peers for Seen {
 
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
         let service = self.service(member);
-        async move { service?.close(&order).await.map_err(unreached) }.boxed()
+        async move {
+            self.answers(member).await;
+            service?.close(&order).await.map_err(unreached)
+        }
+        .boxed()
     }
 
     fn cancel(&self, member: usize, order: Cancellation) -> BoxFuture<'_, Result<(), Unreached>> {
         let service = self.service(member);
         let passes = self.directory.passing.load(Ordering::SeqCst);
         async move {
+            self.answers(member).await;
             if passes { service?.cancel(&order).await.map_err(unreached) } else { Ok(()) }
         }
         .boxed()
@@ -233,9 +256,14 @@ impl World {
         self.directory.planted.lock().unwrap().push(input);
     }
 
-    /// Has a member show no inputs.
-    pub fn hide(&self, member: usize) {
-        assert!(self.directory.hiding.set(member).is_ok());
+    /// Has a member show no inputs, and say so after this long.
+    pub fn hide(&self, member: usize, after: Duration) {
+        assert!(self.directory.hiding.set((member, after)).is_ok());
+    }
+
+    /// Has a member trickle, from now on, whatever it answers to others.
+    pub fn trickle(&self, member: usize) {
+        assert!(self.directory.trickling.set(member).is_ok());
     }
 
     /// How many rows a table in a member's database has.
@@ -294,6 +322,7 @@ impl World {
                 planted: Arc::default(),
                 fetched: Arc::default(),
                 hiding: Arc::default(),
+                trickling: Arc::default(),
                 passing: Arc::new(AtomicBool::new(true)),
             },
             meshes: Vec::new(),
