@@ -24,12 +24,13 @@ impl Service {
         let names =
             ["collecting", "sealing", "computing", "done", "too_few", "cancelled", "stopped"];
         let mut phases: BTreeMap<&str, u64> = names.into_iter().map(|name| (name, 0)).collect();
-        let (mut inputs, mut begun, mut contradictions) = (0, 0, 0);
-        for (phase, held, began, contradict) in self.figures() {
-            *phases.entry(name(&phase)).or_default() += 1;
-            inputs += held;
-            begun += u64::from(began);
-            contradictions += contradict;
+        let (mut inputs, mut begun, mut contradictions, mut verified) = (0, 0, 0, 0);
+        for of in self.figures() {
+            *phases.entry(name(&of.phase)).or_default() += 1;
+            inputs += of.inputs;
+            begun += of.begun;
+            contradictions += of.contradictions;
+            verified += of.verified;
         }
         let mut text = String::new();
         let mut gauge = |name: &str, label: &str, value: u64| {
@@ -44,7 +45,8 @@ impl Service {
         }
         gauge("ostrakon_committee_inputs", "", inputs);
         gauge("ostrakon_committee_attempts", "", begun);
-        gauge("ostrakon_committee_contradictions", "", contradictions as u64);
+        gauge("ostrakon_committee_contradictions", "", contradictions);
+        gauge("ostrakon_committee_verified", "", verified);
         text
     }
 }

@@ -16,11 +16,11 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
 
-use crate::course::{Course, Turns, Uploaded};
+use crate::course::{Course, Figures, Turns, Uploaded};
 use crate::job::{Job, Jobs, Price};
 use crate::peers::Peers;
 use crate::store::{Again, Store, StoreError};
-use crate::view::{Phase, View};
+use crate::view::View;
 
 /// How many of the shortest pauses pass between two looks at what is over.
 const BETWEEN_SWEEPS: u32 = 50;
@@ -389,7 +389,7 @@ impl Service {
     }
 
     /// What is counted of all computations.
-    pub(crate) fn figures(&self) -> Vec<(Phase, u64, u32, usize)> {
+    pub(crate) fn figures(&self) -> Vec<Figures> {
         self.courses().iter().map(|course| course.figures()).collect()
     }
 

@@ -25,7 +25,7 @@ pub use draft::{
 pub use heard::Heard;
 pub use input::{Announced, Entry, Input, body_digest};
 pub use link::{InvalidLink, Link};
-pub use seal::{Conflict, Incomplete, Seal};
+pub use seal::{Conflict, Founded, Incomplete, Seal};
 pub use statement::{Equivocation, Said, Spent, Statement, Told};
 
 /// Longest name of a member or a committee in bytes of UTF-8.

@@ -6,6 +6,7 @@ use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
+use crate::committee::MEMBERS;
 use crate::draft::{ComputationId, Draft};
 use crate::input::Entry;
 use crate::statement::at_most_two;
@@ -41,12 +42,57 @@ pub enum Incomplete {
     Lacking(Vec<(Vec<usize>, Entry)>),
 }
 
+/// Members' lists, by digest, of which every signature was found good, so that none is verified
+/// again at the next look. A member has one list in a computation, so there are no more of them
+/// than members.
+#[derive(Clone, Debug, Default)]
+pub struct Founded {
+    lists: BTreeSet<Digest>,
+    verified: u64,
+}
+
+impl Founded {
+    /// How many signatures were verified.
+    pub fn verified(&self) -> u64 {
+        self.verified
+    }
+
+    /// Whether a list has no key more than twice, and every entry of it is signed by a contributor
+    /// of the draft. Signatures that are among the `good` ones were verified in another list.
+    fn holds<'a>(
+        &mut self,
+        (computation, draft): (&ComputationId, &Draft),
+        list: &'a [Entry],
+        good: &mut BTreeSet<&'a Entry>,
+    ) -> bool {
+        let mut transcript = Transcript::new("ostrakon/v1/committee/founded");
+        transcript.field(&computation.0.0).bulk_field(&wire::encode(&list));
+        let digest = transcript.finish();
+        if !self.lists.contains(&digest) {
+            let mut founded = |entry: &&'a Entry| {
+                let known = good.contains(entry);
+                self.verified += u64::from(!known);
+                known || entry.verifies(computation, draft)
+            };
+            if !at_most_two(list) || !list.iter().all(|entry| founded(&entry)) {
+                return false;
+            }
+            if self.lists.len() < *MEMBERS.end() {
+                self.lists.insert(digest);
+            }
+        }
+        good.extend(list);
+        true
+    }
+}
+
 /// Who lists an input, and its entry.
 type Listed = (Vec<usize>, Entry);
 
 impl Seal {
-    /// The seal of what all members hold, by member. `sound` says what the job finds of a body
-    /// that is at hand, and nothing of one that is not.
+    /// The seal of what all members hold, by member. `founded` remembers which of these lists were
+    /// verified; `sound` says what the job finds of a body that is at hand, and nothing of one that
+    /// is not.
     ///
     /// # Errors
     /// [`Incomplete`].
@@ -54,17 +100,15 @@ impl Seal {
         computation: &ComputationId,
         draft: &Draft,
         holdings: &[&[Entry]],
+        founded: &mut Founded,
         sound: impl Fn(&Entry) -> Option<bool>,
     ) -> Result<Self, Incomplete> {
         let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, Listed>> = BTreeMap::new();
-        let mut verified: BTreeSet<&Entry> = BTreeSet::new();
+        let mut good: BTreeSet<&Entry> = BTreeSet::new();
         for (member, entries) in holdings.iter().enumerate() {
-            let founded =
-                |entry: &&Entry| verified.contains(entry) || entry.verifies(computation, draft);
-            if !at_most_two(entries) || !entries.iter().all(|entry| founded(&entry)) {
+            if !founded.holds((computation, draft), entries, &mut good) {
                 return Err(Incomplete::Unfounded(member));
             }
-            verified.extend(entries.iter());
             for entry in *entries {
                 let of_key = by_key.entry(entry.contributor).or_default();
                 let listed = of_key.entry(entry.body).or_insert((Vec::new(), *entry));
@@ -141,7 +185,37 @@ mod tests {
 
     fn seal(holdings: &[Vec<Entry>]) -> Result<Seal, Incomplete> {
         let holdings: Vec<&[Entry]> = holdings.iter().map(Vec::as_slice).collect();
-        Seal::of(&draft().id(), &draft(), &holdings, |_| Some(true))
+        Seal::of(&draft().id(), &draft(), &holdings, &mut Founded::default(), |_| Some(true))
+    }
+
+    #[test]
+    fn each_signature_is_verified_once_whatever_is_still_lacking() {
+        let entries: Vec<Entry> = (1..5).map(|seed| entry(seed, b"x")).collect();
+        let lists = [vec![entries[0], entries[1]], vec![entries[1], entries[2]], vec![entries[0]]];
+        let lists = lists.map(|mut list| {
+            list.sort();
+            list
+        });
+        let mut founded = Founded::default();
+        let mut look = |lists: &[Vec<Entry>], sound| {
+            let holdings: Vec<&[Entry]> = lists.iter().map(Vec::as_slice).collect();
+            let sealed = Seal::of(&draft().id(), &draft(), &holdings, &mut founded, |_| sound);
+            (sealed, founded.verified())
+        };
+        for _ in 0..3 {
+            let (sealed, verified) = look(&lists, None);
+            assert!(matches!(sealed, Err(Incomplete::Lacking(_))), "{sealed:?}");
+            assert_eq!(verified, 3, "three signatures, of which two are in two lists each");
+        }
+        let (sealed, verified) = look(&lists, Some(true));
+        assert_eq!((sealed.unwrap().inputs.len(), verified), (3, 3));
+        // Attack: to what was verified something is added that nobody has signed.
+        let mut added = lists;
+        added[1].push(Entry { body: Digest([3; 32]), ..entries[3] });
+        added[1].sort();
+        assert_eq!(look(&added, Some(true)), (Err(Incomplete::Unfounded(1)), 4));
+        assert_eq!(look(&added, Some(true)).0, Err(Incomplete::Unfounded(1)), "nor later");
+        assert_eq!(look(&added[..1], Some(true)).0.unwrap().inputs.len(), 2);
     }
 
     #[test]
@@ -203,11 +277,14 @@ mod tests {
         three.sort();
         assert_eq!(seal(&[three]), Err(Incomplete::Unfounded(0)), "more than evidence");
         let lists: [&[Entry]; 2] = [&[], &[good]];
-        let lacking = Seal::of(&draft().id(), &draft(), &lists, |_| None);
+        let seal_of = |lists: &[&[Entry]], sound| {
+            Seal::of(&draft().id(), &draft(), lists, &mut Founded::default(), |_| sound)
+        };
+        let lacking = seal_of(&lists, None);
         assert_eq!(lacking, Err(Incomplete::Lacking(vec![(vec![1], good)])));
-        let both = Seal::of(&draft().id(), &draft(), &[&[good], &[], &[good]], |_| None);
+        let both = seal_of(&[&[good], &[], &[good]], None);
         assert_eq!(both, Err(Incomplete::Lacking(vec![(vec![0, 2], good)])), "whoever lists it");
-        let unsound = Seal::of(&draft().id(), &draft(), &lists, |_| Some(false)).unwrap();
+        let unsound = seal_of(&lists, Some(false)).unwrap();
         assert_eq!((unsound.inputs.len(), unsound.unsound), (0, vec![good]));
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal,
+    ComputationId, Conclusion, Contributors, Entry, Equivocation, Founded, Order, Said, Seal,
     SignedDraft, Statement, Told,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
@@ -29,7 +29,7 @@ use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
 use crate::view::Progress;
 
-pub(crate) use showing::phase;
+pub(crate) use showing::{Figures, phase};
 pub(crate) use turn::Turns;
 pub use uploads::{PIECE_BYTES, Uploaded};
 
@@ -76,6 +76,10 @@ struct State {
     equivocations: Vec<Equivocation>,
     /// Whether a body at hand is sound.
     sound: BTreeMap<(VerifyingKey, Digest), bool>,
+    /// Whose lists were verified.
+    founded: Founded,
+    /// How many signatures in them were verified.
+    verified: u64,
     seal: Option<Seal>,
     conclusion: Option<Conclusion>,
     /// The attempt under way.

@@ -150,9 +150,9 @@ impl Course {
         inner: &Arc<Inner>,
         looking: &mut Looking,
     ) -> Result<bool, Trouble> {
-        let (told, sound) = {
+        let (told, sound, mut founded) = {
             let state = self.state();
-            (state.told.clone(), state.sound.clone())
+            (state.told.clone(), state.sound.clone(), state.founded.clone())
         };
         if told.iter().any(|told| told.holdings.is_none()) {
             return Ok(false);
@@ -176,7 +176,13 @@ impl Course {
         let sealing = inner.runtime.spawn_blocking(move || {
             let holdings: Vec<&[Entry]> = told.iter().filter_map(Told::held).collect();
             let sound = |entry: &Entry| sound.get(&entry.input()).copied();
-            Seal::of(&course.id, &course.draft.draft, &holdings, sound)
+            let draft = &course.draft.draft;
+            let before = founded.verified();
+            let sealed = Seal::of(&course.id, draft, &holdings, &mut founded, sound);
+            let mut state = course.state();
+            state.verified += founded.verified() - before;
+            state.founded = founded;
+            sealed
         });
         let Ok(sealed) = sealing.await else { return Ok(false) };
         match sealed {

@@ -5,6 +5,18 @@ use ostrakon_computation::{Archive, Conclusion, SealedBy, Statement, Told};
 use super::{Course, State, is_signed_by_all};
 use crate::view::{MemberView, Phase, Progress, View};
 
+/// What is counted of a computation.
+pub(crate) struct Figures {
+    pub phase: Phase,
+    pub inputs: u64,
+    /// How often this member has begun.
+    pub begun: u64,
+    /// Members that contradict themselves.
+    pub contradictions: u64,
+    /// Signatures in members' lists that were verified.
+    pub verified: u64,
+}
+
 impl Course {
     /// Own statements.
     pub fn statements(&self) -> Vec<Statement> {
@@ -28,14 +40,18 @@ impl Course {
         Some(Archive::new(committee, draft, seal, conclusion, signatures))
     }
 
-    /// What is counted of it: its phase, its inputs, how often this member has begun, and members
-    /// that contradict themselves.
-    pub fn figures(&self) -> (Phase, u64, u32, usize) {
+    /// What is counted of it.
+    pub fn figures(&self) -> Figures {
         let own = self.inner.upgrade().map_or(0, |inner| inner.number);
         let state = self.state();
         let begun = state.told.get(own).and_then(Told::generation);
-        let begun = begun.map_or(0, |(_, generation)| generation);
-        (self.phase(&state, own), inputs(&state), begun, state.equivocations.len())
+        Figures {
+            phase: self.phase(&state, own),
+            inputs: inputs(&state),
+            begun: begun.map_or(0, |(_, generation)| generation.into()),
+            contradictions: state.equivocations.len() as u64,
+            verified: state.verified,
+        }
     }
 
     fn phase(&self, state: &State, own: usize) -> Phase {

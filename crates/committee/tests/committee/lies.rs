@@ -310,6 +310,30 @@ async fn is_had_of_another(after: Duration) {
     world.stop().await;
 }
 
+/// Attack: a member lists what it shows to nobody, so that the others look again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn to_look_again_at_the_same_lists_verifies_no_signature_again() {
+    let world = World::start(3, Plain::default()).await;
+    world.hide(0, Duration::ZERO);
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=2 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    world.members[0].submit(&id, Input::sign(&id, vec![3], &key(3))).await.unwrap();
+    world.close(&draft).await;
+    while world.fetched() < 10 {
+        pause().await;
+    }
+    for member in &world.members[1..] {
+        assert_eq!(member.view(&id).unwrap().phase, Phase::Sealing);
+        let figures = member.metrics();
+        assert!(figures.ends_with("ostrakon_committee_verified 3\n"), "{figures}");
+    }
+    world.stop().await;
+}
+
 /// Attack: a member never closes. What the others hold is deleted all the same when its time is up.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_never_comes_to_an_end_is_deleted_too() {
