@@ -153,6 +153,12 @@ pub trait Job: Send + Sync {
     /// What is sent and kept under an attempt on so many inputs, to be forgotten when it is over.
     fn instances(&self, about: About<'_>, inputs: usize, attempt: AttemptId) -> Vec<Instance>;
 
+    /// What contributors need of this member before they can make an input, for their programs;
+    /// null if nothing. Where there is something whoever asks could like one better than another.
+    fn part(&self, _about: About<'_>) -> Value {
+        Value::Null
+    }
+
     /// A draft's parameters, for people and programs.
     fn describe(&self, draft: &Draft) -> Value;
 

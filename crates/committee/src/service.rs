@@ -280,7 +280,8 @@ impl Service {
         if open.iter().filter(|course| course.creator() == creator).count() >= of_one {
             return Err(Refused::Unavailable(format!(
                 "{of_one} questions of yours are under way here, and more of one creator are not \
-                 taken at a time: close or cancel one first"
+                 taken at a time: close or cancel one first (one that asks for lists counts for a \
+                 day after its end)"
             )));
         }
         if open.len() >= in_all {

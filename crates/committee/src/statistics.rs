@@ -11,7 +11,8 @@ use ostrakon_party::{Instance, PartyId, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
 use ostrakon_stats::{
-    Committee as Keys, Evidence, ExchangeKey, Failed, Form, Question, Sealed, compute, segment_for,
+    Committee as Keys, Evidence, ExchangeKey, Failed, Form, Part, Question, Sealed, compute,
+    segment_for,
 };
 use serde_json::{Value, json};
 
@@ -167,6 +168,16 @@ impl Job for Statistics {
         let AttemptId { number, first } = attempt;
         let spec = segment_for(about.committee.members.len(), ands, (number, first));
         spec.iter().map(SegmentSpec::instance).collect()
+    }
+
+    fn part(&self, About { draft, committee, .. }: About<'_>) -> Value {
+        let lists = |asked: &Asked| matches!(asked.question.form, Form::Items { .. });
+        let Some(asked) = self.asked(draft, committee).ok().filter(lists) else {
+            return Value::Null;
+        };
+        let mut members = asked.committee.members().iter();
+        let own = members.position(|member| self.exchange.owns(member));
+        own.map_or(Value::Null, |own| json!(Part::of(&self.exchange, own, &asked.scope())))
     }
 
     fn describe(&self, draft: &Draft) -> Value {

@@ -72,6 +72,9 @@ pub struct View {
     pub draft: SignedDraft,
     /// The parameters, in the job's words.
     pub asked: Value,
+    /// What contributors need of this member before they can make an input; null if nothing.
+    #[serde(default)]
+    pub part: Value,
     /// How far it is.
     pub phase: Phase,
     /// How far the computing is, while this member computes.

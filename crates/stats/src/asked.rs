@@ -12,7 +12,10 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::report::{self, BadValue, Report, Scope, Value};
-use crate::{Answer, BadCommittee, BadQuestion, BadReport, Committee, Evidence, Member, Question};
+use crate::{
+    Answer, BadCommittee, BadPart, BadQuestion, BadReport, Committee, Evidence, Member, Part,
+    Places, Question,
+};
 
 /// The job's name in drafts.
 pub const JOB: &str = "stats";
@@ -107,6 +110,14 @@ impl Asked {
     pub fn scope(&self) -> Scope<'_> {
         let Self { computation, question, committee } = self;
         Scope { subject: computation.0, committee, question, number: 0 }
+    }
+
+    /// Where the things of lists fall, by the parts that the members show.
+    ///
+    /// # Errors
+    /// [`BadPart`].
+    pub fn places(&self, parts: &[Part]) -> Result<Places, BadPart> {
+        Places::of(&self.scope(), parts)
     }
 
     /// Makes a report, signed as an input.

@@ -35,6 +35,11 @@ impl ExchangeKey {
         &self.public
     }
 
+    /// Whether this is the key of a member.
+    pub fn owns(&self, member: &Member) -> bool {
+        self.public.compress().0 == member.point
+    }
+
     /// What others are told: the point, a proof that its logarithm is known to the owner of the
     /// signing key, and that owner's signature on both.
     pub fn member(&self, signing: &SigningKey) -> Member {

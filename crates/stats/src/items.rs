@@ -5,24 +5,39 @@ use ostrakon_crypto::{Digest, Secret, Transcript};
 
 use crate::question::sketch as size;
 
+/// What decides where things fall, made of all members' parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places(Digest);
+
+impl Places {
+    pub(crate) fn new(digest: Digest) -> Self {
+        Self(digest)
+    }
+
+    /// The words that say where a thing falls.
+    pub(crate) fn words(&self, thing: &[u8]) -> [u64; 4] {
+        let mut transcript = Transcript::new("ostrakon/v1/stats/thing");
+        let hash = transcript.field(&self.0.0).field(thing).finish().0;
+        std::array::from_fn(|i| u64::from_le_bytes(hash.as_chunks().0[i]))
+    }
+}
+
 /// The sketch of a list: the cells and the coins that its things fall on are random, all others
-/// zero. Who knows the scope can find out where a thing falls; whose it is stays in the report.
+/// zero. Everybody can find out where a thing falls; whose it is stays in the report.
 pub(crate) fn sketch(
     counters: u16,
-    scope: &Digest,
+    places: &Places,
     things: &[Vec<u8>],
     randomness: &Secret,
 ) -> Bits {
     let size = size(counters);
     let mut reached = vec![false; size.bits()];
     for thing in things {
-        let mut transcript = Transcript::new("ostrakon/v1/stats/thing");
-        let hash = transcript.field(&scope.0).field(thing).finish().0;
-        let word = |i: usize| u64::from_le_bytes(hash.as_chunks().0[i]);
+        let [first, second, third, _] = places.words(thing);
         // Both sizes are powers of two.
-        let cell = word(0) as usize & (size.cells - 1);
-        let level = (word(1).trailing_zeros() as usize).min(size.levels - 1);
-        let coin = word(2) as usize & (size.coins - 1);
+        let cell = first as usize & (size.cells - 1);
+        let level = (second.trailing_zeros() as usize).min(size.levels - 1);
+        let coin = third as usize & (size.coins - 1);
         reached[cell * size.string..][..size.string].fill(true);
         reached[size.level(level) + coin] = true;
     }

@@ -39,8 +39,10 @@ pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
 pub use compute::{
     Answered, Excluded, Failed, Lie, Sealed, compute, security, segment_for, verdict,
 };
+pub use items::Places;
 pub use load::Load;
 pub use marks::opening_mark;
+pub use opening::places::{BadPart, Part};
 pub use opening::{Evidence, Opening};
 pub use question::own::{OwnCircuit, Reads};
 pub use question::{

@@ -1,6 +1,8 @@
 //! Opening parts of reports: points, each with the proof that it is the member's
 //! (`docs/spec/statistics.md`, section 5).
 
+pub(crate) mod places;
+
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
 use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};

@@ -95,7 +95,7 @@ impl Form {
     }
 
     /// What it asks for, in words.
-    pub(crate) fn asks_for(&self) -> &'static str {
+    pub fn asks_for(&self) -> &'static str {
         match self {
             Form::Number { .. } => "a whole number",
             Form::Grouped { .. } => "a group and a whole number",

@@ -72,17 +72,20 @@ impl AskedCommittee {
         self.0.report(number, group, &reporter.key).map_err(shown)
     }
 
-    /// A report of a list of things, the same way.
+    /// A report of a list of things, the same way. `views` are the answers of `GET
+    /// /api/v1/computations/ID` of all members in their order.
     ///
     /// # Errors
-    /// If lists are not asked for, or the browser has no randomness.
+    /// If lists are not asked for, a member does not show its part of where things fall, or the
+    /// browser has no randomness.
     #[wasm_bindgen(js_name = reportThings)]
     pub fn report_things(
         &self,
         things: Vec<String>,
+        views: Vec<String>,
         reporter: &DeviceKey,
     ) -> Result<Vec<u8>, JsError> {
-        self.0.report_things(things, &reporter.key).map_err(shown)
+        self.0.report_things(things, &views, &reporter.key).map_err(shown)
     }
 
     /// Whether a member's answer to `POST …/inputs` is its receipt for this report.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use ostrakon_authbits::SegmentSpec;
-use ostrakon_stats::{Answer, Committee as Members, Member, Question, Scope};
+use ostrakon_stats::{Answer, Committee as Members, Member, Part, Places, Question, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Program, Running, spawn};
@@ -17,6 +17,8 @@ pub(super) enum Command {
     Join { members: Vec<Member>, ports: Vec<u16>, latency: Duration },
     /// Prepares a segment, and no more.
     Prepare { number: u64, triples: usize, bucket: usize, security: u32 },
+    /// Shows its part of where the things of lists fall.
+    Part { question: Question },
     /// Checks reports to a question, as their reporters made them, and keeps them.
     Take { question: Question, reports: Vec<Bytes> },
     /// Computes the answers to the question on the reports that were taken.
@@ -225,6 +227,15 @@ impl Committee {
         self.tell_all(&Command::Retire)?;
         let slowest = prepared.into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
         Ok(slowest.expect("a committee has members"))
+    }
+
+    /// Where the things of lists fall.
+    ///
+    /// # Errors
+    /// If a member ends, or does not show its part.
+    pub fn places(&mut self, question: &Question) -> Result<Places> {
+        let parts = self.all::<Part>(&Command::Part { question: question.clone() })?;
+        Ok(Places::of(&self.scope(question), &parts)?)
     }
 
     /// Has the members answer a question on these reports, each of another reporter.

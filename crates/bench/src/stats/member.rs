@@ -10,7 +10,8 @@ use ostrakon_authbits::{Journal, SegmentSpec, Ticket, prepare};
 use ostrakon_crypto::{Digest, Secret, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::{Instance, Party, Roster, SessionId};
 use ostrakon_stats::{
-    Answered, Committee as Members, ExchangeKey, Question, Report, Seal, Sealed, compute, report,
+    Answered, Committee as Members, ExchangeKey, Part, Question, Report, Seal, Sealed, compute,
+    report,
 };
 use tokio::runtime::Runtime;
 
@@ -83,6 +84,7 @@ pub fn run() -> Result<()> {
                 let spec = SegmentSpec { number, triples, bucket, security };
                 answer(&server.prepare(spec).map_err(|why| why.to_string()))?;
             }
+            Command::Part { question } => answer(&server.part(&question))?,
             Command::Take { question, reports } => answer(&server.take(question, &reports))?,
             Command::Compute { number } => {
                 answer(&server.compute(number).map_err(|why| why.to_string()))?;
@@ -103,6 +105,12 @@ impl Server {
         let cost = cost::base_transfers(parties) + cost::preparation(parties, &spec);
         self.last = Some(spec.instance());
         Ok(Prepared { sent: sent(party, spec.instance(), cost), seconds })
+    }
+
+    /// What reporters of lists need of this member.
+    fn part(&self, question: &Question) -> Told<Part> {
+        let scope = scope(&self.members, question);
+        Ok(Part::of(&self.exchange, self.party.id.index(), &scope))
     }
 
     /// Only what has been checked is computed on. Seconds that it took.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_kernels::Prg;
-use ostrakon_stats::{Answer, Form, Question, Scope, Statistic, Value, report};
+use ostrakon_stats::{Answer, Form, Places, Question, Scope, Statistic, Value, report};
 use serde::Serialize;
 
 use self::committee::{Committee, Outcome, Phases};
@@ -157,8 +157,9 @@ fn middle(
     let mut outcomes = Vec::new();
     for run in 1..=task.options.runs {
         tell(&format!("run {run} of {}", task.options.runs));
+        let places = task.is_of_lists().then(|| committee.places(question)).transpose()?;
         let scope = committee.scope(question);
-        let (values, made) = drawn(&scope, task)?;
+        let (values, made) = drawn(&scope, task, places)?;
         let outcome = committee.compute(question, &made)?;
         ensure!(is_right(question, &values, &outcome.answers), "an answer is wrong");
         outcomes.push(outcome);
@@ -205,16 +206,20 @@ fn measurement(task: &Task<'_>, servers: u8, outcome: Outcome) -> Result<Measure
 
 /// Random numbers, or lists of which any two neighbours share half of their things; and their
 /// reports.
-fn drawn(scope: &Scope<'_>, task: &Task<'_>) -> Result<(Vec<Value>, Vec<Vec<u8>>)> {
+fn drawn(
+    scope: &Scope<'_>,
+    task: &Task<'_>,
+    places: Option<Places>,
+) -> Result<(Vec<Value>, Vec<Vec<u8>>)> {
     let seed = Secret::new(secret()?);
     let prg = Prg::new(seed.expose());
     let mut values = Vec::new();
     let mut reports = Vec::new();
     for i in 0..u64::from(task.reports()) {
-        let value = if task.is_of_lists() {
+        let value = if let Some(places) = places {
             let first = i * u64::from(THINGS / 2);
             let thing = |thing: u64| thing.to_le_bytes().to_vec();
-            Value::Items((first..first + u64::from(THINGS)).map(thing).collect())
+            Value::Items((first..first + u64::from(THINGS)).map(thing).collect(), places)
         } else {
             let mut bytes = [0; 8];
             prg.fill_at(8 * i, &mut bytes);
@@ -233,7 +238,7 @@ fn drawn(scope: &Scope<'_>, task: &Task<'_>) -> Result<(Vec<Value>, Vec<Vec<u8>>
 fn is_right(question: &Question, values: &[Value], answers: &[Answer]) -> bool {
     if let [Answer::Distinct { estimate }] = answers {
         let lists = values.iter().filter_map(|value| match value {
-            Value::Items(things) => Some(things),
+            Value::Items(things, _) => Some(things),
             _ => None,
         });
         let different = lists.flatten().collect::<BTreeSet<_>>().len() as f64;

@@ -156,6 +156,15 @@ impl Asked {
         join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
     }
 
+    /// What each member shows to contributors, who need it before they can make an input.
+    ///
+    /// # Errors
+    /// If one does not answer.
+    pub async fn parts(&self, computation: &ComputationId) -> Result<Vec<Value>> {
+        let path = format!("computations/{}", computation.0.to_hex());
+        self.all(async |_, member| Ok(member.get::<View>(&path, &[(); 0]).await?.part)).await
+    }
+
     /// What a contributor tells each member before it hands a long input in; nothing of a short
     /// one.
     pub fn announce(

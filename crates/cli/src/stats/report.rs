@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{Draft, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::{Form, Question, Value};
+use ostrakon_stats::{BadPart, BadValue, Form, Part, Places, Question, Value};
 use serde::Serialize;
 
 use super::{key, terms};
 use crate::client::{Asked, http_client, survey};
-use crate::{output, secret, system};
+use crate::{failure, output, secret, system};
 
 /// Options of `stats report`.
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ pub async fn run(options: Options) -> Result<()> {
         }
         None => {
             let value = match things {
-                Some(path) => Value::Items(lines(&path)?),
+                Some(path) => Value::Items(lines(&path)?, places(&asked, &draft).await?),
                 None => value(&number.unwrap_or_default(), group_in(&draft, group.as_deref())?)?,
             };
             let made = sign(&asked, &draft, &link, &value, yes)?;
@@ -126,6 +126,26 @@ fn value(number: &str, group: Option<u16>) -> Result<Value> {
         bail!("{number:?} is no whole number of 0 or more")
     };
     Ok(group.map_or(Value::Number(number), |group| Value::Grouped { group, number }))
+}
+
+/// Where things fall, by what all members show.
+async fn places(asked: &Asked, draft: &Draft) -> Result<Places> {
+    let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
+    if !matches!(question.question.form, Form::Items { .. }) {
+        bail!(BadValue::Kind(question.question.form.asks_for()));
+    }
+    let parts = asked.parts(&draft.id()).await?;
+    let parts = parts
+        .into_iter()
+        .enumerate()
+        .map(|(member, part)| serde_json::from_value::<Part>(part).map_err(|_| BadPart(member)));
+    let places = parts.collect::<Result<Vec<_>, _>>().and_then(|parts| question.places(&parts));
+    places.map_err(|BadPart(member)| {
+        let name = &asked.committee.members[member].name;
+        failure::unproven(format!(
+            "{name} does not show its part of what lists are hashed under: nothing was reported"
+        ))
+    })
 }
 
 /// The things in a file, each once.

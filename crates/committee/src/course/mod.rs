@@ -20,6 +20,7 @@ use ostrakon_computation::{
     SignedDraft, Statement, Told,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
+use serde_json::Value;
 use tokio::sync::{Mutex as Turn, Notify, RwLock};
 
 use self::attempts::Attempt;
@@ -42,6 +43,10 @@ const SOONER: u32 = 8;
 /// signed nothing until then keeps it from everybody, or is gone.
 const LINGERS: u64 = 24 * 60 * 60;
 
+/// How many seconds a question of which members show a part counts as under way after it has ended:
+/// whoever asks anew until it likes the parts comes to an end of what is taken of it.
+const TRIED: u64 = 24 * 60 * 60;
+
 /// A computation, from its draft to its end.
 pub(crate) struct Course {
     pub id: ComputationId,
@@ -50,6 +55,8 @@ pub(crate) struct Course {
     /// What the job says of the draft, asked once.
     body_bytes: usize,
     most_inputs: usize,
+    /// What contributors need of this member.
+    part: Value,
     inner: Weak<Inner>,
     state: Mutex<State>,
     /// Held by whoever takes an input or closes, from its check to its being on disk.
@@ -181,8 +188,12 @@ impl Course {
             Contributors::Anyone => most / inner.config.committee.members.len(),
             Contributors::Keys(_) | Contributors::Earlier(_) => most,
         };
+        let id = draft.draft.id();
+        let committee = &inner.config.committee;
+        let about = About { computation: &id, draft: &draft.draft, committee };
         Arc::new(Self {
-            id: draft.draft.id(),
+            id,
+            part: job.part(about),
             body_bytes: job.body_bytes(&draft.draft),
             most_inputs,
             job: Arc::clone(job),
@@ -413,22 +424,30 @@ impl Course {
     }
 
     /// Whether this member still waits for something of it, computes, or keeps what it has sent for
-    /// members that have not signed yet.
+    /// members that have not signed yet; or has shown a part of its own for it a short while ago.
     pub fn is_open(&self) -> bool {
         let Some(inner) = self.inner.upgrade() else { return false };
-        if self.cancellation().is_some() {
-            return false;
-        }
+        let cancelled = self.cancellation().is_some();
         let state = self.state();
         let stopped = state.told[inner.number].stopped.is_some();
-        !(state.buried || state.withdrawn || stopped || state.is_signed_by_all())
+        let ended = cancelled || state.withdrawn || stopped || state.is_signed_by_all();
+        !state.buried && (!ended || self.was_tried(&state, &inner))
+    }
+
+    /// Whether this member has shown a part of its own for it a short while ago.
+    fn was_tried(&self, state: &State, inner: &Inner) -> bool {
+        let now = (inner.config.clock)();
+        let lately = state.over.is_none_or(|over| now < over.saturating_add(TRIED));
+        !self.part.is_null() && lately
     }
 
     /// Whether it has come to an end here without a result that is worth its place.
     pub fn makes_room(&self) -> bool {
+        let Some(inner) = self.inner.upgrade() else { return false };
         let state = self.state();
         let result = matches!(state.conclusion, Some(Conclusion::Reached(_)));
-        (state.ended || state.erased) && !(result && state.is_signed_by_all())
+        let ended = state.ended || state.erased;
+        ended && !(result && state.is_signed_by_all()) && !self.was_tried(&state, &inner)
     }
 
     fn is_over(&self) -> bool {

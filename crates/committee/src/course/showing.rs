@@ -83,6 +83,7 @@ impl Course {
             id: self.id,
             draft: self.draft.clone(),
             asked: self.job.describe(&self.draft.draft),
+            part: self.part.clone(),
             phase,
             progress,
             inputs: inputs(&state),

@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::world::{FEWEST, Lie, World, key, member_key};
-use ostrakon_committee::{Job, Statistics};
+use crate::world::{FEWEST, Lie, OPEN, World, key, member_key, pass};
+use ostrakon_committee::{Job, Refused, Service, Statistics};
 use ostrakon_computation::{
-    Archive, Conclusion, Draft, Entry, Input, Parameters, Said, Seal, SignedDraft, Spent, Statement,
+    Archive, Cancellation, Conclusion, Draft, Entry, Input, Parameters, Said, Seal, SignedDraft,
+    Spent, Statement,
 };
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::wire;
 use ostrakon_stats::asked::{Asked, JOB, NotStatistics, StatisticsResult, parameters, result};
 use ostrakon_stats::report::forge;
-use ostrakon_stats::{Answer, ExchangeKey, Form, OwnCircuit, Question, Statistic, Value};
+use ostrakon_stats::{Answer, ExchangeKey, Form, OwnCircuit, Part, Question, Statistic, Value};
 
 fn question() -> Question {
     Question {
@@ -34,6 +35,72 @@ pub fn ask(world: &World) -> SignedDraft {
 pub fn report(world: &World, draft: &Draft, seed: u8, number: u64) -> Input {
     let asked = Asked::of(draft, &world.committee).unwrap();
     asked.report(&Value::Number(number), &key(seed), &Secret::new([seed; 32])).unwrap()
+}
+
+/// A question for lists.
+fn ask_for_lists(world: &World) -> SignedDraft {
+    let form = Form::Items { counters: 16 };
+    let question = Question { form, statistics: vec![Statistic::Distinct], ..question() };
+    world.draft(|draft| {
+        draft.job = JOB.into();
+        draft.parameters = parameters(&question);
+    })
+}
+
+/// What each member shows to who reports a list.
+fn parts(world: &World, draft: &Draft) -> Vec<Part> {
+    let part = |member: &Service| member.view(&draft.id()).unwrap().part;
+    world.members.iter().map(|member| serde_json::from_value(part(member)).unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_counted_whose_things_fall_where_all_members_together_say() {
+    let mut world = World::start_statistics(3).await;
+    let draft = ask_for_lists(&world);
+    world.create(&draft).await;
+    let shown = parts(&world, &draft.draft);
+    world.restart(1).await;
+    assert_eq!(parts(&world, &draft.draft), shown, "it does not change");
+    let asked = Asked::of(&draft.draft, &world.committee).unwrap();
+    let places = asked.places(&shown).unwrap();
+    for (seed, range) in [(1, 0..8u8), (2, 4..12), (3, 0..12)] {
+        let list = Value::Items(range.map(|thing| vec![thing]).collect(), places);
+        world.submit(&asked.report(&list, &key(seed), &Secret::new([seed; 32])).unwrap()).await;
+    }
+    world.close(&draft).await;
+    let archive = world.result(&draft.draft.id()).await;
+    let result = result(&archive).unwrap().unwrap();
+    let [Answer::Distinct { estimate }] = result.answers[..] else { panic!("{result:?}") };
+    assert!((5..=26).contains(&estimate), "{estimate} for 12");
+    let numbers = ask(&world);
+    world.create(&numbers).await;
+    let view = world.members[0].view(&numbers.draft.id()).unwrap();
+    assert_eq!(view.part, serde_json::Value::Null, "numbers need nothing of members");
+    world.stop().await;
+}
+
+/// Attack: somebody asks for lists and takes it back until things fall as it likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn places_that_were_shown_are_counted_for_a_day() {
+    let mut world = World::start_statistics(2).await;
+    for _ in 0..OPEN.of_one {
+        let draft = ask_for_lists(&world);
+        let id = draft.draft.id();
+        world.create(&draft).await;
+        for member in &world.members {
+            member.cancel(&Cancellation::sign(id, &key(50))).await.unwrap();
+        }
+        world.cancelled(&id).await;
+    }
+    world.restart(0).await;
+    for ask in [ask_for_lists, ask] {
+        let refused = world.members[0].create(ask(&world)).await;
+        let Err(Refused::Unavailable(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("6 questions of yours are under way"), "{why}");
+    }
+    pass(24 * 60 * 60);
+    world.create(&ask_for_lists(&world)).await;
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

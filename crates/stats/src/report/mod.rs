@@ -15,6 +15,7 @@ use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, Verifyi
 use crate::committee::Committee;
 use crate::group::{self, Encoded};
 use crate::items;
+use crate::items::Places;
 use crate::question::{BadQuestion, Form, Question};
 use proof::Proof;
 use shares::Label;
@@ -87,8 +88,9 @@ pub enum Value {
         /// The number.
         number: u64,
     },
-    /// Things, of which the committee counts the different ones over all reports.
-    Items(Vec<Vec<u8>>),
+    /// Things, of which the committee counts the different ones over all reports, and where they
+    /// fall.
+    Items(Vec<Vec<u8>>, Places),
 }
 
 /// Why no report is made of a value.
@@ -126,8 +128,8 @@ fn bits_of(scope: &Scope<'_>, value: &Value, randomness: &Secret) -> Result<Bits
             let all = number | u64::from(*group) << width;
             Ok((0..form.bits()).map(|digit| all >> digit & 1 == 1).collect())
         }
-        (Form::Items { counters }, Value::Items(things)) => {
-            Ok(items::sketch(counters, &scope.digest(), things, randomness))
+        (Form::Items { counters }, Value::Items(things, places)) => {
+            Ok(items::sketch(counters, places, things, randomness))
         }
         (form, _) => Err(BadValue::Kind(form.asks_for())),
     }

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod cheaters;
+mod places;
 mod reports;
 mod restarts;
 mod sabotage;
@@ -22,8 +23,8 @@ use ostrakon_testkit::{Network, Saboteur, World};
 use crate::compute::{Plan, carry_out};
 use crate::report::{check, make};
 use crate::{
-    Answer, Answered, Committee, ExchangeKey, Failed, Form, Question, Report, Scope, Seal, Sealed,
-    Statistic, Value,
+    Answer, Answered, Committee, ExchangeKey, Failed, Form, Part, Places, Question, Report, Scope,
+    Seal, Sealed, Statistic, Value,
 };
 
 /// What is written down, by name.
@@ -129,10 +130,18 @@ impl Scene {
         Seal::of(made).reports
     }
 
+    /// Where things fall.
+    pub fn places(&self) -> Places {
+        let part = |(i, key)| Part::of(key, i, &self.scope());
+        let parts: Vec<Part> = self.exchanges.iter().enumerate().map(part).collect();
+        Places::of(&self.scope(), &parts).unwrap()
+    }
+
     /// Reports of three lists, of which each two in a row share half of their things.
     pub fn lists(&self) -> Vec<Report> {
         let thing = |i: u32| i.to_le_bytes().to_vec();
-        let list = |first: u32| Value::Items((first..first + 20).map(thing).collect());
+        let places = self.places();
+        let list = |first: u32| Value::Items((first..first + 20).map(thing).collect(), places);
         self.reports_of([0, 10, 20].into_iter().map(list))
     }
 

@@ -106,7 +106,7 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
 #[test]
 fn a_copied_sketch_is_refused_also_with_points_of_its_own() {
     let scene = Scene::new(8, 3, super::different_things());
-    let things = Value::Items(vec![b"a".to_vec(), b"b".to_vec()]);
+    let things = Value::Items(vec![b"a".to_vec(), b"b".to_vec()], scene.places());
     let (victim, own) = (scene.made(1, &things), scene.made(66, &things));
     let mallory = reporter_key(66);
     let checked = report::check(&victim, &scene.scope()).unwrap();
@@ -193,7 +193,7 @@ fn what_does_not_fit_the_question_is_not_reported() {
     assert_eq!(make(&numbers, &Value::Number(16)), Some(BadValue::TooLarge(15)));
     assert_eq!(make(&numbers, &Value::Number(15)), None);
     let kind = |scene: &Scene, value: &Value| matches!(make(scene, value), Some(BadValue::Kind(_)));
-    assert!(kind(&numbers, &Value::Items(Vec::new())));
+    assert!(kind(&numbers, &Value::Items(Vec::new(), numbers.places())));
     let grouped = of(Form::Grouped { width: 4, groups: 3 }, vec![Statistic::Sum]);
     assert!(kind(&grouped, &Value::Number(3)));
     let group = |group| make(&grouped, &Value::Grouped { group, number: 1 });

@@ -1,17 +1,17 @@
 //! How far counts of different things are off.
 
 use crate::items::sketch;
-use crate::{Answer, Form, Question, Statistic};
-use ostrakon_crypto::Digest;
+use crate::{Answer, Form, Places, Question, Statistic};
 
-use super::{nightly, secret};
+use super::{Scene, different_things, nightly, secret};
 
 /// The count of `things` different things of two lists that share half of theirs.
-fn counted(question: &Question, counters: u16, things: usize, trial: u64) -> f64 {
+fn counted(question: &Question, places: &Places, things: usize, trial: u64) -> f64 {
+    let Form::Items { counters } = question.form else { panic!("lists are asked for") };
     let thing = |i: usize| [trial.to_le_bytes(), (i as u64).to_le_bytes()].concat();
     let list = |range: std::ops::Range<usize>, number: u64| {
         let things: Vec<Vec<u8>> = range.map(thing).collect();
-        sketch(counters, &Digest([1; 32]), &things, &secret(&[6, trial, number]))
+        sketch(counters, places, &things, &secret(&[6, trial, number]))
     };
     let mut sum = list(0..3 * things / 4, 1);
     sum.xor(&list(things / 4..things, 2));
@@ -33,10 +33,11 @@ fn counts_are_off_by_as_much_as_the_method_says_and_to_neither_side() {
     let (counters, trials) = if nightly() { (1024, 200u64) } else { (64, 60) };
     let (form, statistics) = (Form::Items { counters }, vec![Statistic::Distinct]);
     let question = Question { text: "Which?".into(), form, minimum: 1, statistics, epsilon: None };
+    let places = Scene::new(6, 2, different_things()).places();
     for (quarters, error) in [(80, 0.890), (8, 0.720), (2, 0.703), (1, 0.704)] {
         let things = quarters * usize::from(counters) / 4;
         let errors: Vec<f64> = (0..trials)
-            .map(|trial| counted(&question, counters, things, trial) / things as f64 - 1.0)
+            .map(|trial| counted(&question, &places, things, trial) / things as f64 - 1.0)
             .collect();
         let (n, error) = (trials as f64, error / f64::from(counters).sqrt());
         let mean = errors.iter().sum::<f64>() / n;

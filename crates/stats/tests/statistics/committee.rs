@@ -7,8 +7,8 @@ use ostrakon_authbits::Journal;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::PartyId;
 use ostrakon_stats::{
-    Answer, Answered, Committee, ExchangeKey, Failed, Form, Question, Report, Scope, Seal, Sealed,
-    Statistic, Value, compute, report,
+    Answer, Answered, Committee, ExchangeKey, Failed, Form, Part, Places, Question, Report, Scope,
+    Seal, Sealed, Statistic, Value, compute, report,
 };
 use ostrakon_testkit::{Network, World};
 
@@ -50,6 +50,13 @@ impl Survey {
     fn scope(&self) -> Scope<'_> {
         let subject = Digest([5; 32]);
         Scope { subject, committee: &self.committee, question: &self.question, number: 0 }
+    }
+
+    /// Where things fall.
+    fn places(&self) -> Places {
+        let part = |(i, key)| Part::of(key, i, &self.scope());
+        let parts: Vec<Part> = self.exchanges.iter().enumerate().map(part).collect();
+        Places::of(&self.scope(), &parts).unwrap()
     }
 
     fn reports(&self, values: &[Value]) -> Vec<Report> {
@@ -123,7 +130,7 @@ fn a_committee_counts_different_things() {
     let survey =
         Survey::new(3, 2, question(Form::Items { counters: 16 }, vec![Statistic::Distinct]));
     let things = |range: std::ops::Range<u32>| {
-        Value::Items(range.map(|i| i.to_le_bytes().to_vec()).collect())
+        Value::Items(range.map(|i| i.to_le_bytes().to_vec()).collect(), survey.places())
     };
     let reports = survey.reports(&[things(0..8), things(4..12), things(0..12)]);
     for (first, _) in survey.run(&reports) {

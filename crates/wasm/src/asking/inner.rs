@@ -8,7 +8,7 @@ use ostrakon_computation::{
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::asked::{self, Asked, JOB, parameters};
-use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
+use ostrakon_stats::{Answer, BadPart, Form, Part, Places, Question, Statistic, Value};
 use serde::{Deserialize, Serialize};
 
 /// Cells of a sketch of things: counts are off by at most about 0.92/√1024.
@@ -196,9 +196,35 @@ impl AskedCommittee {
     }
 
     /// Each thing once.
-    pub fn report_things(&self, things: Vec<String>, reporter: &SigningKey) -> Shown<Vec<u8>> {
+    pub fn report_things(
+        &self,
+        things: Vec<String>,
+        views: &[String],
+        reporter: &SigningKey,
+    ) -> Shown<Vec<u8>> {
         let things: BTreeSet<Vec<u8>> = things.into_iter().map(String::into_bytes).collect();
-        self.report_of(&Value::Items(things.into_iter().collect()), reporter)
+        let places = self.places(views)?;
+        self.report_of(&Value::Items(things.into_iter().collect(), places), reporter)
+    }
+
+    /// Where things fall, by what all members show.
+    fn places(&self, views: &[String]) -> Shown<Places> {
+        /// What of the answer of `GET /api/v1/computations/ID` is read here.
+        #[derive(Deserialize)]
+        struct Showing {
+            part: Part,
+        }
+        let part = |(member, view): (usize, &String)| {
+            let showing = serde_json::from_str::<Showing>(view);
+            showing.map(|showing| showing.part).map_err(|_| BadPart(member))
+        };
+        let parts = views.iter().enumerate().map(part).collect::<Result<Vec<_>, _>>();
+        let asked = self.asked()?;
+        let places = parts.and_then(|parts| asked.places(&parts));
+        places.map_err(|BadPart(member)| {
+            let name = self.committee.members.get(member).map_or("a server", |of| &of.name);
+            format!("{name} does not show its part of what lists are hashed under")
+        })
     }
 
     fn report_of(&self, value: &Value, reporter: &SigningKey) -> Shown<Vec<u8>> {
@@ -399,7 +425,22 @@ mod tests {
         );
         let read = ask(&mut one, things);
         assert_eq!((&read["groups"], &read["things"]), (&serde_json::Value::Null, &true.into()));
-        assert!(one.report_things(vec!["a".into(), "b".into(), "a".into()], &key(5)).is_ok());
+        let listed = || vec!["a".into(), "b".into(), "a".into()];
+        let shown = |by: u8, member| {
+            let asked = one.asked().unwrap();
+            let exchange = ExchangeKey::from_seed(&Secret::new([by; 32]));
+            let part = Part::of(&exchange, member, &asked.scope());
+            serde_json::json!({ "part": part }).to_string()
+        };
+        let mut views = [shown(1, 0), shown(2, 1), shown(3, 2)];
+        assert!(one.report_things(listed(), &views, &key(5)).is_ok());
+        let why = one.report_things(listed(), &views[..2], &key(5)).unwrap_err();
+        assert!(why.starts_with("m3 does not show"), "{why}");
+        for other in [shown(1, 1), r#"{"part":null}"#.into()] {
+            views[1] = other;
+            let why = one.report_things(listed(), &views, &key(5)).unwrap_err();
+            assert!(why.starts_with("m2 does not show"), "{why}");
+        }
         assert!(one.report(1, None, &key(5)).is_err(), "a number is no list");
     }
 }

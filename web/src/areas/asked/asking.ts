@@ -189,9 +189,16 @@ export class Asked extends Committee {
     return this.numbers.report(BigInt(value), group, reporter);
   }
 
-  /** A report of a list of things. */
-  reportThings(things: string[], reporter: DeviceKey): Uint8Array {
-    return this.numbers.reportThings(things, reporter);
+  /** A report of a list of things, which fall where all members together say. */
+  async reportThings(
+    id: string,
+    things: string[],
+    reporter: DeviceKey,
+    clock: Clock,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const views = await this.all((member) => retrying(() => member.view(id), clock, signal));
+    return this.numbers.reportThings(things, views, reporter);
   }
 
   /** The result, checked; from whichever member shows one that is proved. */
