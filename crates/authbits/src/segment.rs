@@ -9,12 +9,12 @@ use crate::bits::{Bits, words_of};
 use crate::journal::Ticket;
 use crate::mac::Opened;
 use crate::ot::base::BaseKeys;
-use crate::ot::extension::{Lane, Lot, extend};
-use crate::ot::{Setup, Width, words_of_lot};
+use crate::ot::extension::{Lane, Lot, extend_into};
+use crate::ot::{MacSums, Setup, Width, words_of_lot};
 use crate::params::{self, BadSpec};
 use crate::run::{Run, guarded};
 use crate::shares::{KeyId, MacKey, Shares};
-use crate::triples::leaky::{self, Leaky, Mask};
+use crate::triples::leaky::{self, Leaky, Mask, Multiplying};
 use crate::triples::{Triples, bound, bucket};
 
 /// What the parties agree on before they prepare a segment.
@@ -150,17 +150,26 @@ pub(crate) async fn unchecked(
     let positions = [setup.reserve(words_of_lot(n)), setup.reserve(words_of_lot(y_and_mask.len()))];
     let setup = &*setup;
     let lane = |width: Width, position| vec![Lane { setup, trees: width.trees(), position }];
-    let lots = vec![
+    let lots = [
         Lot::new(run, &x, lane(Width::Wide, positions[0])),
         Lot::new(run, &y_and_mask, lane(Width::Narrow, positions[1])),
     ];
-    let columns = extend(run, lots).await?;
+    let mut sums = [n, y_and_mask.len()].map(|bits| MacSums::new(words_of_lot(bits)));
+    let mut multiplying = Multiplying::new(run, delta.hash, n);
+    extend_into(run, &lots, |block| {
+        sums[block.lot].add(block);
+        if block.lot == 0 {
+            multiplying.take(block);
+        }
+    })
+    .await?;
     // Step 6.
-    let x_macs = columns[0].macs(&x, delta.mac, 0);
-    let mut y_macs = columns[1].macs(&y_and_mask, delta.mac, 0);
+    let x_macs = sums[0].macs(&x, delta.mac);
+    let mut y_macs = sums[1].macs(&y_and_mask, delta.mac);
+    drop((sums, lots));
     let mask = Mask { bits: y_and_mask.slice(n, 64), macs: y_macs.split_off(n) };
     let y = y_and_mask.slice(0, n);
-    let leaky = leaky::multiply(run, delta.hash, &columns[0], (x, x_macs), (y, y_macs)).await?;
+    let leaky = multiplying.multiply(run, (x, x_macs), (y, y_macs)).await?;
     Ok((leaky, mask))
 }
 

@@ -10,7 +10,7 @@
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
 //! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
-//! - [`leaf_sums`]: the streams of a tree's leaves, added up by the bits of their numbers.
+//! - [`LeafSums`]: the streams of a tree's leaves, added up by the bits of their numbers.
 //! - [`mask`]: selecting without a branch.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
 //! - [`lanes`]: BLAKE3 of eight short inputs at a time.
@@ -41,5 +41,5 @@ pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replic
 pub use mask::mask;
 pub use memory::{give_back_memory, wipe, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
-pub use sums::leaf_sums;
+pub use sums::LeafSums;
 pub use xor::xor_into;

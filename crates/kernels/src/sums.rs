@@ -20,33 +20,56 @@ const WIDE: usize = 32;
 
 type Tile = [[u8; TILE]; LEAVES];
 
-/// Adds up the streams of at most 16 leaves from `position` on; fewer are the last ones, and the
-/// absent streams are zero. Writes the sum of all to `total`, and to the four parts of `columns`,
-/// one after the other, the sums of those leaves whose number has bit 0, 1, 2 and 3 set.
-///
-/// # Panics
-/// If there are more leaves, `columns` is not four times as long as `total`, or the streams end.
-pub fn leaf_sums(leaves: &[Prg], position: u64, total: &mut [u8], columns: &mut [u8]) {
-    let length = total.len();
-    assert!(leaves.len() <= LEAVES, "a tree has sixteen leaves");
-    assert_eq!(columns.len(), LEVELS * length, "a column for each bit of a leaf's number");
-    assert!(position.checked_add(length as u64).is_some(), "streams end at position 2^64");
-    let mut tile: Box<Tile> = Box::new([[0; TILE]; LEAVES]);
-    for (n, total) in total.chunks_mut(TILE).enumerate() {
-        let start = n * TILE;
-        let present = &mut tile[LEAVES - leaves.len()..];
-        for (leaf, part) in leaves.iter().zip(present) {
-            leaf.fill_serial(position + start as u64, &mut part[..total.len()]);
-        }
-        let mut rest = &mut *columns;
-        let columns = [(); LEVELS].map(|()| {
-            let (column, after) = std::mem::take(&mut rest).split_at_mut(length);
-            rest = after;
-            &mut column[start..start + total.len()]
-        });
-        add_up(&tile, total, columns);
+/// Adds up streams of leaves, again and again in the same memory. What it keeps of them is wiped
+/// when it is dropped.
+pub struct LeafSums(Box<Tile>);
+
+impl Default for LeafSums {
+    fn default() -> Self {
+        Self(Box::new([[0; TILE]; LEAVES]))
     }
-    tile.as_flattened_mut().zeroize();
+}
+
+impl Drop for LeafSums {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().zeroize();
+    }
+}
+
+impl LeafSums {
+    /// Bytes of each stream that are added up at a time: who asks for as many, or for a multiple,
+    /// waits the least.
+    pub const TILE: usize = TILE;
+
+    /// Adds up the streams of at most 16 leaves from `position` on; fewer are the last ones, and
+    /// the absent streams are zero. Writes the sum of all to `total`, and to the four parts of
+    /// `columns`, one after the other, the sums of those leaves whose number has bit 0, 1, 2 and 3
+    /// set.
+    ///
+    /// # Panics
+    /// If there are more leaves, `columns` is not four times as long as `total`, or the streams
+    /// end.
+    pub fn add_up(&mut self, leaves: &[Prg], position: u64, total: &mut [u8], columns: &mut [u8]) {
+        let length = total.len();
+        assert!(leaves.len() <= LEAVES, "a tree has sixteen leaves");
+        assert_eq!(columns.len(), LEVELS * length, "a column for each bit of a leaf's number");
+        assert!(position.checked_add(length as u64).is_some(), "streams end at position 2^64");
+        let first = LEAVES - leaves.len();
+        self.0[..first].as_flattened_mut().fill(0);
+        for (n, total) in total.chunks_mut(TILE).enumerate() {
+            let start = n * TILE;
+            for (leaf, part) in leaves.iter().zip(&mut self.0[first..]) {
+                leaf.fill_serial(position + start as u64, &mut part[..total.len()]);
+            }
+            let mut rest = &mut *columns;
+            let columns = [(); LEVELS].map(|()| {
+                let (column, after) = std::mem::take(&mut rest).split_at_mut(length);
+                rest = after;
+                &mut column[start..start + total.len()]
+            });
+            add_up(&self.0, total, columns);
+        }
+    }
 }
 
 fn add_up(tile: &Tile, total: &mut [u8], columns: [&mut [u8]; LEVELS]) {
@@ -139,7 +162,11 @@ mod tests {
                 }
             }
             let (mut total, mut columns) = (vec![1; length], vec![2; LEVELS * length]);
-            leaf_sums(&leaves, position, &mut total, &mut columns);
+            let mut sums = LeafSums::default();
+            // What was added up before leaves nothing behind.
+            let others: Vec<Prg> = (0..LEAVES).map(|leaf| Prg::new(&[leaf as u8; 32])).collect();
+            sums.add_up(&others, 0, &mut total, &mut columns);
+            sums.add_up(&leaves, position, &mut total, &mut columns);
             prop_assert_eq!(&total, &expected[LEVELS]);
             prop_assert_eq!(columns, expected[..LEVELS].concat());
             // The portable path.

@@ -1,14 +1,14 @@
 //! Steps 3 to 5: extension and its consistency check.
 
-use ostrakon_kernels::{leaf_sums, linear_rows, xor_into, zeroed_table};
+use ostrakon_kernels::{LeafSums, linear_rows, wipe, xor_into, zeroed_table};
 use ostrakon_party::PartyId;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::trees::Leaves;
-use super::{Columns, HASHES, LEVELS, Setup, words_of_lot};
+use super::{Block, Columns, HASHES, LEVELS, Setup, words_of_lot};
 use crate::abort::Abort;
-use crate::bits::{Bits, bytes_of, words_of};
+use crate::bits::{Bits, bytes_of, mask, words_of};
 use crate::run::{Coin, Kind, Run};
 
 const HASH: usize = 8 * HASHES;
@@ -69,36 +69,96 @@ impl Drop for Lot<'_> {
     }
 }
 
-/// Step 3 at the owner: columns v, and the corrections.
-fn own(lot: &Lot, peer: usize, corrections: &mut [u8]) -> Vec<u8> {
+/// Step 3 at the owner: the corrections.
+fn correct(lot: &Lot, peer: usize, corrections: &mut [u8]) {
     let length = lot.choices.len();
-    let mut columns = zeroed_table(LEVELS * lot.trees() * length);
-    let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
-    for (((owned, _, _, position), out), correction) in
-        trees.zip(corrections.chunks_exact_mut(length))
-    {
-        leaf_sums(&owned.0, position, correction, out);
+    let mut sums = LeafSums::default();
+    let mut columns = Zeroizing::new([0; LEVELS * LeafSums::TILE]);
+    let trees = lot.pairs(peer).zip(corrections.chunks_exact_mut(length));
+    for ((owned, _, _, position), correction) in trees {
+        for (n, part) in correction.chunks_mut(LeafSums::TILE).enumerate() {
+            let (at, unused) = ((n * LeafSums::TILE) as u64, &mut columns[..LEVELS * part.len()]);
+            sums.add_up(&owned.0, position + at, part, unused);
+        }
         xor_into(correction, &lot.choices);
     }
-    columns
 }
 
-/// Step 3 at the holder: columns w.
-fn hold(lot: &Lot, peer: usize, corrections: &[u8]) -> Vec<u8> {
-    let length = lot.choices.len();
-    let mut columns = zeroed_table(LEVELS * lot.trees() * length);
-    let mut total = Zeroizing::new(vec![0; length]);
-    let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
-    for (((_, held, nibble, position), out), correction) in
-        trees.zip(corrections.chunks_exact(length))
-    {
-        leaf_sums(&held.0, position, &mut total, out);
-        for (level, column) in out.chunks_exact_mut(length).enumerate() {
-            let bit = ((nibble >> level & 1) as u8).wrapping_neg();
-            column.iter_mut().zip(correction).for_each(|(w, c)| *w ^= c & bit);
+/// Hashes of columns, one after the other.
+type Hashes = Vec<[u64; HASHES]>;
+
+/// Makes the columns with one peer, the same part of each at a time, which stays in the cache until
+/// all is done with it that is to be done: columns as long as the lot would have to come from
+/// memory again each time, and fill it.
+struct Weaver<'a> {
+    lots: &'a [Lot<'a>],
+    chi: &'a [[Vec<u64>; HASHES]],
+    sums: LeafSums,
+    total: Vec<u8>,
+    part: Vec<u8>,
+}
+
+impl Drop for Weaver<'_> {
+    fn drop(&mut self) {
+        wipe(&mut self.total);
+        wipe(&mut self.part);
+    }
+}
+
+impl<'a> Weaver<'a> {
+    fn new(lots: &'a [Lot<'a>], chi: &'a [[Vec<u64>; HASHES]]) -> Self {
+        let trees = lots.iter().map(Lot::trees).max().unwrap_or(0);
+        let total = vec![0; LeafSums::TILE];
+        let part = vec![0; LEVELS * trees * LeafSums::TILE];
+        Self { lots, chi, sums: LeafSums::default(), total, part }
+    }
+
+    /// Step 3, the columns of one lot with one peer: v at the owner, w at the holder, who is given
+    /// what the owner has corrected. Hands them over part by part, and hashes them for step 5.
+    fn weave(
+        &mut self,
+        (lot, peer): (usize, usize),
+        corrections: Option<&[u8]>,
+        take: &mut impl FnMut(&Block<'_>),
+    ) -> Hashes {
+        let (lots, chi) = (self.lots, self.chi);
+        let (of_lot, chi) = (&lots[lot], &chi[lot]);
+        let length = of_lot.choices.len();
+        let mut hashes = vec![[0; HASHES]; LEVELS * of_lot.trees()];
+        let mut hashed = vec![0; hashes.len()];
+        for at in (0..length).step_by(LeafSums::TILE) {
+            let width = LeafSums::TILE.min(length - at);
+            let part = &mut self.part[..LEVELS * of_lot.trees() * width];
+            let trees = of_lot.pairs(peer).zip(part.chunks_exact_mut(LEVELS * width));
+            for (tree, ((owned, held, nibble, position), out)) in trees.enumerate() {
+                let leaves = if corrections.is_some() { held } else { owned };
+                let total = &mut self.total[..width];
+                self.sums.add_up(&leaves.0, position + at as u64, total, out);
+                if let Some(corrections) = corrections {
+                    adjust(out, &corrections[tree * length + at..][..width], nibble);
+                }
+            }
+            for (hash, chi) in chi.iter().enumerate() {
+                linear_rows(&chi[at / 8..][..width / 8], part, width, &mut hashed);
+                hashes.iter_mut().zip(&hashed).for_each(|(sum, part)| sum[hash] ^= part);
+            }
+            let (held, first, words) = (corrections.is_some(), at / 8, width / 8);
+            take(&Block { lot, peer, held, first, words, columns: part });
+        }
+        hashes
+    }
+}
+
+/// Adds the corrections to the columns of a tree for which the bit of Δ is one, without a branch.
+fn adjust(columns: &mut [u8], corrections: &[u8], nibble: usize) {
+    for (level, column) in columns.chunks_exact_mut(corrections.len()).enumerate() {
+        let bit = mask((nibble >> level) as u64);
+        let (words, _) = column.as_chunks_mut::<8>();
+        for (word, correction) in words.iter_mut().zip(corrections.as_chunks::<8>().0) {
+            let corrected = u64::from_le_bytes(*word) ^ (u64::from_le_bytes(*correction) & bit);
+            *word = corrected.to_le_bytes();
         }
     }
-    columns
 }
 
 /// The check's coefficients for one lot: for each of the [`HASHES`] a word for each word of a
@@ -115,93 +175,106 @@ fn coefficients(coin: &Coin, number: usize, words: usize) -> [Vec<u64>; HASHES] 
     })
 }
 
-/// h of a column, which ends in the masks.
+/// h of the own bits, which end in the masks.
 fn hash(coefficients: &[Vec<u64>; HASHES], column: &[u8]) -> [u8; HASH] {
-    let mut out = [0; HASH];
-    for (out, c) in out.chunks_exact_mut(8).zip(coefficients) {
+    let hashes = coefficients.each_ref().map(|c| {
         let mut sum = [0];
         linear_rows(c, column, column.len(), &mut sum);
-        out.copy_from_slice(&sum[0].to_le_bytes());
-    }
+        sum[0]
+    });
+    bytes_of_hash(&hashes)
+}
+
+fn bytes_of_hash(hashes: &[u64; HASHES]) -> [u8; HASH] {
+    let mut out = [0; HASH];
+    out.as_chunks_mut::<8>().0.iter_mut().zip(hashes).for_each(|(out, hash)| {
+        *out = hash.to_le_bytes();
+    });
     out
 }
 
-/// Steps 3 to 5 for several lots under one coin.
+/// Steps 3 to 5 for several lots under one coin. Columns are handed over part by part before they
+/// are checked: nothing that depends on them may be sent before this has returned.
 ///
 /// # Errors
 /// [`Abort::Correlation`] names an owner whose columns do not fit its bits.
-pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Columns>, Abort> {
-    let parties = run.parties();
+pub(crate) async fn extend_into(
+    run: &mut Run,
+    lots: &[Lot<'_>],
+    mut take: impl FnMut(&Block<'_>),
+) -> Result<(), Abort> {
     let length = lots.iter().map(Lot::corrections).sum();
-    let mut bodies = vec![Vec::new(); parties];
-    let mut all: Vec<Columns> = lots
-        .iter()
-        .map(|lot| Columns {
-            words: lot.words(),
-            owned: vec![Vec::new(); parties],
-            held: vec![Vec::new(); parties],
-        })
-        .collect();
+    let mut bodies = vec![Vec::new(); run.parties()];
     for peer in run.party.peers().map(PartyId::index) {
         bodies[peer] = zeroed_table(length);
         let mut rest = &mut bodies[peer][..];
-        for (lot, columns) in lots.iter().zip(&mut all) {
+        for lot in lots {
             let (part, after) = rest.split_at_mut(lot.corrections());
-            columns.owned[peer] = own(lot, peer, part);
+            correct(lot, peer, part);
             rest = after;
         }
     }
     let received = run.exchange(Kind::Corrections, bodies, length).await?;
+    // Step 4. The own part of the coin is opened only here, after all corrections.
+    let coin = run.toss().await?;
+    let chi: Vec<_> =
+        lots.iter().enumerate().map(|(i, lot)| coefficients(&coin, i, lot.words())).collect();
+    let mut weaver = Weaver::new(lots, &chi);
+    let (mut owned, mut held) = (vec![Vec::new(); run.parties()], vec![Vec::new(); run.parties()]);
     for peer in run.party.peers().map(PartyId::index) {
         let mut rest = &received[peer][..];
-        for (lot, columns) in lots.iter().zip(&mut all) {
+        for (i, lot) in lots.iter().enumerate() {
             let (part, after) = rest.split_at(lot.corrections());
-            columns.held[peer] = hold(lot, peer, part);
+            owned[peer].push(weaver.weave((i, peer), None, &mut take));
+            held[peer].push(weaver.weave((i, peer), Some(part), &mut take));
             rest = after;
         }
     }
-    // Step 4. The own part of the coin is opened only here, after all corrections.
-    let coin = run.toss().await?;
-    check(run, &coin, &lots, &all).await?;
+    drop((weaver, received));
+    check(run, lots, &chi, (&owned, &held)).await
+}
+
+/// The same, in which the columns are kept.
+///
+/// # Errors
+/// As [`extend_into`].
+pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Columns>, Abort> {
+    let mut all: Vec<Columns> =
+        lots.iter().map(|lot| Columns::empty(run, lot.trees(), lot.words())).collect();
+    extend_into(run, &lots, |block| all[block.lot].put(block)).await?;
     Ok(all)
 }
 
-/// Step 5.
-async fn check(run: &mut Run, coin: &Coin, lots: &[Lot<'_>], all: &[Columns]) -> Result<(), Abort> {
-    let chi: Vec<_> =
-        lots.iter().enumerate().map(|(i, lot)| coefficients(coin, i, lot.words())).collect();
-    let hash_columns = |select: &dyn Fn(&Columns) -> &[u8]| -> Vec<Vec<[u8; HASH]>> {
-        let of_lot = |(columns, chi): (&Columns, &[Vec<u64>; HASHES])| {
-            select(columns)
-                .chunks_exact(8 * columns.words)
-                .map(|column| hash(chi, column))
-                .collect()
-        };
-        all.iter().zip(&chi).map(of_lot).collect()
-    };
+/// Step 5, of what the columns hash to, by peer and lot.
+async fn check(
+    run: &mut Run,
+    lots: &[Lot<'_>],
+    chi: &[[Vec<u64>; HASHES]],
+    (owned, held): (&[Vec<Hashes>], &[Vec<Hashes>]),
+) -> Result<(), Abort> {
     let own: Vec<u8> =
-        lots.iter().zip(&chi).flat_map(|(lot, chi)| hash(chi, &lot.choices)).collect();
+        lots.iter().zip(chi).flat_map(|(lot, chi)| hash(chi, &lot.choices)).collect();
     let choice_hashes = run.broadcast(Kind::ChoiceHash, own).await?;
     run.note(Kind::ChoiceHash, &choice_hashes.concat());
-    let owned = |peer: usize| hash_columns(&|columns| &columns.owned[peer]).concat().concat();
-    let bodies: Vec<Vec<u8>> = (0..run.parties()).map(owned).collect();
+    let of_peer =
+        |hashes: &Vec<Hashes>| hashes.iter().flatten().flat_map(bytes_of_hash).collect::<Vec<u8>>();
+    let bodies: Vec<Vec<u8>> = owned.iter().map(of_peer).collect();
     let length = lots.iter().map(|lot| LEVELS * lot.trees() * HASH).sum();
     let received = run.exchange(Kind::ColumnHashes, bodies, length).await?;
     for peer in run.party.peers() {
-        let held = hash_columns(&|columns| &columns.held[peer.index()]);
         let mut stated = received[peer.index()].chunks_exact(HASH);
         let mut wrong = subtle::Choice::from(0);
         for ((lot, held), x) in
-            lots.iter().zip(held).zip(choice_hashes[peer.index()].chunks_exact(HASH))
+            lots.iter().zip(&held[peer.index()]).zip(choice_hashes[peer.index()].chunks_exact(HASH))
         {
             let nibbles = lot.pairs(peer.index()).map(|(_, _, nibble, _)| nibble);
             for (nibble, of_tree) in nibbles.zip(held.chunks_exact(LEVELS)) {
                 for (level, hashed) in of_tree.iter().enumerate() {
-                    let bit = ((nibble >> level & 1) as u8).wrapping_neg();
+                    let bit = mask((nibble >> level) as u64) as u8;
                     let mut expected: [u8; HASH] =
                         stated.next().expect("one per column").try_into().expect("whole hashes");
                     expected.iter_mut().zip(x).for_each(|(e, x)| *e ^= x & bit);
-                    wrong |= !expected.ct_eq(hashed);
+                    wrong |= !expected.ct_eq(&bytes_of_hash(hashed));
                 }
             }
         }

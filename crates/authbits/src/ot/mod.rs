@@ -143,8 +143,8 @@ pub(crate) const fn words_of_lot(bits: usize) -> usize {
     bits.div_ceil(64) + HASHES
 }
 
-/// Correlations of one lot, column by column; each column is [`words_of_lot`] little-endian words,
-/// four columns for each tree. Wiped when dropped.
+/// Correlations of one lot, where they are kept, column by column; each column is [`words_of_lot`]
+/// little-endian words, four columns for each tree. Wiped when dropped.
 pub(crate) struct Columns {
     pub(crate) words: usize,
     /// M, by peer, for the own bits.
@@ -159,23 +159,99 @@ impl Drop for Columns {
     }
 }
 
-impl Columns {
-    /// 64 rows of 64 columns from `first` on, for word `word`.
-    pub(crate) fn block(&self, columns: &[u8], first: usize, word: usize) -> [u64; 64] {
-        let mut block = [0; 64];
-        for (i, row) in block.iter_mut().enumerate() {
-            let at = 8 * ((first + i) * self.words + word);
-            *row = u64::from_le_bytes(columns[at..at + 8].try_into().expect("eight bytes"));
-        }
-        transpose64(&mut block);
-        block
+/// 64 rows of 64 columns from `first` on, each of so many words, for word `word`.
+fn rows(columns: &[u8], words: usize, first: usize, word: usize) -> [u64; 64] {
+    let mut rows = [0; 64];
+    for (i, row) in rows.iter_mut().enumerate() {
+        let at = 8 * ((first + i) * words + word);
+        *row = u64::from_le_bytes(columns[at..at + 8].try_into().expect("eight bytes"));
+    }
+    transpose64(&mut rows);
+    rows
+}
+
+/// A part of the columns with one peer, and what of them it is. It has not been checked yet.
+pub(crate) struct Block<'a> {
+    /// Whose columns they are of the lots that are extended together.
+    pub(crate) lot: usize,
+    pub(crate) peer: usize,
+    /// Whether it is K, for the peer's bits, and not M, for the own.
+    pub(crate) held: bool,
+    /// Which of each column's words is the first here.
+    pub(crate) first: usize,
+    /// How many words of each column are here.
+    pub(crate) words: usize,
+    /// These words, column by column.
+    pub(crate) columns: &'a [u8],
+}
+
+impl Block<'_> {
+    /// 64 rows of the columns of the hash key, and of no column of the MAC key.
+    pub(crate) fn hash_rows(&self, word: usize) -> [u128; 64] {
+        let of = |first| rows(self.columns, self.words, first, word);
+        let (low, high) = (of(MAC_BITS), of(MAC_BITS + 64));
+        std::array::from_fn(|i| u128::from(high[i]) << 64 | u128::from(low[i]))
+    }
+}
+
+/// The sum of columns of the MAC key over all peers. Wiped when dropped.
+pub(crate) struct MacSums {
+    words: usize,
+    sum: Vec<u8>,
+}
+
+impl Drop for MacSums {
+    fn drop(&mut self) {
+        wipe(&mut self.sum);
+    }
+}
+
+impl MacSums {
+    /// For columns of so many words.
+    pub(crate) fn new(words: usize) -> Self {
+        Self { words, sum: zeroed_table(8 * MAC_BITS * words) }
     }
 
-    /// 64 rows of the columns of the hash key, and of no column of the MAC key.
-    pub(crate) fn hash_block(&self, columns: &[u8], word: usize) -> [u128; 64] {
-        let (low, high) =
-            (self.block(columns, MAC_BITS, word), self.block(columns, MAC_BITS + 64, word));
-        std::array::from_fn(|i| u128::from(high[i]) << 64 | u128::from(low[i]))
+    /// Adds a part of somebody's columns, of which the first are those of the key.
+    pub(crate) fn add(&mut self, block: &Block<'_>) {
+        let (length, at) = (8 * block.words, 8 * block.first);
+        let parts = block.columns.chunks_exact(length);
+        for (sum, part) in self.sum.chunks_exact_mut(8 * self.words).zip(parts) {
+            ostrakon_kernels::xor_into(&mut sum[at..at + length], part);
+        }
+    }
+
+    /// Step 6: the own shares of the MACs under the key whose own part is `delta`.
+    pub(crate) fn macs(&self, bits: &Bits, delta: u64) -> Vec<u64> {
+        let mut macs = Vec::with_capacity(64 * bits.words().len());
+        for (word, own) in bits.words().iter().enumerate() {
+            let rows = rows(&self.sum, self.words, 0, word);
+            macs.extend(rows.iter().enumerate().map(|(i, row)| row ^ (mask(own >> i) & delta)));
+        }
+        macs.truncate(bits.len());
+        macs
+    }
+}
+
+impl Columns {
+    /// Room for columns of so many words under so many trees with all peers of a run.
+    pub(crate) fn empty(run: &Run, trees: usize, words: usize) -> Self {
+        let length = 8 * LEVELS * trees * words;
+        let of_all = || {
+            let room = |peer| if peer == run.me() { Vec::new() } else { zeroed_table(length) };
+            (0..run.parties()).map(room).collect()
+        };
+        Self { words, owned: of_all(), held: of_all() }
+    }
+
+    /// Puts a part in its place.
+    pub(crate) fn put(&mut self, block: &Block<'_>) {
+        let side = if block.held { &mut self.held } else { &mut self.owned };
+        let (length, at) = (8 * block.words, 8 * block.first);
+        let parts = block.columns.chunks_exact(length);
+        for (column, part) in side[block.peer].chunks_exact_mut(8 * self.words).zip(parts) {
+            column[at..at + length].copy_from_slice(part);
+        }
     }
 
     /// Σ coefficient·row over the first 64 columns with one peer, one coefficient for each bit of
@@ -185,7 +261,7 @@ impl Columns {
             return 0;
         }
         coefficients.chunks(64).enumerate().fold(0, |sum, (word, coefficients)| {
-            let block = Zeroizing::new(self.block(columns, 0, word));
+            let block = Zeroizing::new(rows(columns, self.words, 0, word));
             sum ^ ostrakon_kernels::inner_product(coefficients, &block[..coefficients.len()])
         })
     }
@@ -193,18 +269,12 @@ impl Columns {
     /// Step 6: the own shares of the MACs under the key whose own part is `delta` and whose columns
     /// begin at `first`.
     pub(crate) fn macs(&self, bits: &Bits, delta: u64, first: usize) -> Vec<u64> {
-        let mut sum = Zeroizing::new(zeroed_table(8 * 64 * self.words));
+        let mut sums = MacSums::new(self.words);
         for columns in self.owned.iter().chain(&self.held).filter(|columns| !columns.is_empty()) {
-            let part = &columns[8 * first * self.words..][..sum.len()];
-            ostrakon_kernels::xor_into(&mut sum, part);
+            let part = &columns[8 * first * self.words..][..sums.sum.len()];
+            ostrakon_kernels::xor_into(&mut sums.sum, part);
         }
-        let mut macs = Vec::with_capacity(64 * bits.words().len());
-        for (word, own) in bits.words().iter().enumerate() {
-            let block = self.block(&sum, 0, word);
-            macs.extend(block.iter().enumerate().map(|(i, row)| row ^ (mask(own >> i) & delta)));
-        }
-        macs.truncate(bits.len());
-        macs
+        sums.macs(bits, delta)
     }
 }
 
@@ -217,13 +287,16 @@ mod tests {
     #[test]
     fn rows_that_are_hashed_hold_nothing_of_the_mac_key() {
         let words = 3;
-        let columns = Columns { words, owned: Vec::new(), held: Vec::new() };
+        let rows_of = |columns: &[u8], word| {
+            let (lot, peer, held, first) = (0, 1, false, 0);
+            Block { lot, peer, held, first, words, columns }.hash_rows(word)
+        };
         let (mac, hash) = (8 * words * MAC_BITS, 8 * words * HASH_BITS);
         for word in 0..words {
             let of_mac = [vec![0xff; mac], vec![0; hash]].concat();
-            assert_eq!(columns.hash_block(&of_mac, word), [0; 64]);
+            assert_eq!(rows_of(&of_mac, word), [0; 64]);
             let of_hash = [vec![0; mac], vec![0xff; hash]].concat();
-            assert_eq!(columns.hash_block(&of_hash, word), [u128::MAX; 64]);
+            assert_eq!(rows_of(&of_hash, word), [u128::MAX; 64]);
         }
         let delta = Delta { mac: 0x8765_4321_0fed_cba9, hash: 0x1234 << 100 | 5 };
         let bits = |range: std::ops::Range<usize>| -> u128 {

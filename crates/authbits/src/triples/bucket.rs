@@ -65,45 +65,56 @@ impl Row {
     }
 }
 
-/// Leaky triples, bucket by bucket. Wiped when dropped.
+/// Bytes of leaky triples that are moved into their buckets at a time: they stay in the cache.
+const PART: usize = 1 << 16;
+
+/// Leaky triples, and the order in which they stand in buckets. Each pass over them moves some at a
+/// time: all of them, moved, would take as much memory again. Wiped when dropped.
 struct Buckets {
     rows: Vec<u8>,
+    order: Vec<u32>,
     size: usize,
 }
 
 impl Buckets {
-    /// One pass over memory in the order of rows, and one in the order of buckets: everything that
-    /// follows reads what lies side by side.
-    fn fill(leaky: &Leaky, order: &[u32], size: usize) -> Self {
-        let mut rows = Self { rows: zeroed_table(ROW * leaky.x.len()), size };
-        for (k, bytes) in rows.rows.as_chunks_mut::<ROW>().0.iter_mut().enumerate() {
+    fn fill(leaky: &Leaky, order: Vec<u32>, size: usize) -> Self {
+        let mut rows = zeroed_table(ROW * leaky.x.len());
+        for (k, bytes) in rows.as_chunks_mut::<ROW>().0.iter_mut().enumerate() {
             Row::of(leaky, k).write(bytes);
         }
-        let mut moved = Self { rows: zeroed_table(rows.rows.len()), size };
-        gather(&mut moved.rows, &rows.rows, ROW, order);
-        moved
+        Self { rows, order, size }
     }
 
     fn len(&self) -> usize {
-        self.rows.len() / ROW / self.size
+        self.order.len() / self.size
     }
 
-    fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = Row>> {
-        let rows = self.rows.as_chunks::<ROW>().0;
-        rows.chunks_exact(self.size).map(|bucket| bucket.iter().map(Row::read))
+    /// Shows each bucket with its number.
+    fn each(&self, mut show: impl FnMut(usize, &[[u8; ROW]])) {
+        let buckets = (PART / ROW / self.size).max(1);
+        let mut part = vec![0; ROW * self.size * buckets];
+        for (n, order) in self.order.chunks(self.size * buckets).enumerate() {
+            let part = &mut part[..ROW * order.len()];
+            gather(part, &self.rows, ROW, order);
+            for (i, bucket) in part.as_chunks::<ROW>().0.chunks_exact(self.size).enumerate() {
+                show(n * buckets + i, bucket);
+            }
+        }
+        wipe(&mut part);
     }
 
     /// The first member's y plus each other's, and so for its MAC, bucket by bucket.
     fn differences(&self) -> (Bits, Vec<u64>) {
         let mut macs = Vec::with_capacity(self.len() * (self.size - 1));
         let mut bits = Bits::zeros(self.len() * (self.size - 1));
-        for mut bucket in self.iter() {
+        self.each(|_, bucket| {
+            let mut bucket = bucket.iter().map(Row::read);
             let first = bucket.next().expect("no bucket is empty");
             for other in bucket {
                 bits.xor_bit(macs.len(), first.bit(1) ^ other.bit(1));
                 macs.push(first.y_mac ^ other.y_mac);
             }
-        }
+        });
         (bits, macs)
     }
 }
@@ -128,7 +139,7 @@ pub(crate) async fn combine(
     // Step 9. Who has not passed step 8 does not get here, so there is no coin without its word.
     let coin = run.toss().await?;
     let order = permutation::sample(&coin.stream(0), leaky.x.len());
-    let buckets = Buckets::fill(&leaky, &order, bucket);
+    let buckets = Buckets::fill(&leaky, order, bucket);
     drop(leaky);
     let (shares, macs) = buckets.differences();
     let d = open(run, Kind::Differences, &shares).await?;
@@ -144,8 +155,8 @@ fn joined(key: KeyId, buckets: &Buckets, d: &Bits) -> Triples {
     let len = buckets.len();
     let [mut x, mut y, mut z] = [(); 3].map(|()| Bits::zeros(len));
     let [mut x_macs, mut y_macs, mut z_macs] = [(); 3].map(|()| vec![0; len]);
-    for (q, bucket) in buckets.iter().enumerate() {
-        for (i, row) in bucket.enumerate() {
+    buckets.each(|q, bucket| {
+        for (i, row) in bucket.iter().map(Row::read).enumerate() {
             if i == 0 {
                 y.xor_bit(q, row.bit(1));
                 y_macs[q] = row.y_mac;
@@ -157,7 +168,7 @@ fn joined(key: KeyId, buckets: &Buckets, d: &Bits) -> Triples {
             x_macs[q] ^= row.x_mac;
             z_macs[q] ^= row.z_mac ^ (row.x_mac & mask(u64::from(d)));
         }
-    }
+    });
     Triples {
         x: Shares::new(key, x, x_macs),
         y: Shares::new(key, y, y_macs),
@@ -180,7 +191,8 @@ mod tests {
             stream ^ stream >> 31
         };
         let delta = KEYS[0] ^ KEYS[1];
-        let mut of = [(); 2].map(|()| Buckets { rows: zeroed_table(2 * ROW), size: 2 });
+        let mut of =
+            [(); 2].map(|()| Buckets { rows: zeroed_table(2 * ROW), order: vec![0, 1], size: 2 });
         for (k, (x, y)) in x.into_iter().zip(y).enumerate() {
             let whole = [x, y, x & y];
             let (bits, macs) = (draw() & 7, [draw(), draw(), draw()]);

@@ -1,13 +1,13 @@
 //! Steps 7 and 8: triples of which a cheater may know some x, and their check.
 
-use ostrakon_kernels::{FixedKeyHash, clmul_mul, zeroed_table};
+use ostrakon_kernels::{FixedKeyHash, clmul_mul, wipe, xor_into, zeroed_table};
 use ostrakon_party::PartyId;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::abort::Abort;
-use crate::bits::{Bits, mask};
+use crate::bits::{Bits, bytes_of};
 use crate::mac::{Coefficients, field_element, sum_vanishes};
-use crate::ot::Columns;
+use crate::ot::Block;
 use crate::run::{Kind, Run};
 
 /// What a party holds of N leaky triples: bits, and shares of MACs.
@@ -51,88 +51,147 @@ impl PairHash {
     }
 }
 
-impl Leaky {
-    /// XORs bits and MACs of z, those of word `word`.
-    fn add(&mut self, word: usize, hashes: &[u128]) {
-        let mut low = 0;
-        for (i, (hash, mac)) in hashes.iter().zip(&mut self.z_macs[64 * word..]).enumerate() {
-            *mac ^= *hash as u64;
-            low |= ((hash >> 64) as u64 & 1) << i;
-        }
-        self.z.xor_word(word, low);
-    }
+/// Step 7 as far as it can be done before anything is known but columns: the hashes' part of z, and
+/// of the strings for the peers. Wiped when dropped.
+pub(crate) struct Multiplying {
+    hash_key: u128,
+    /// By peer, as owner and as holder.
+    hashes: Vec<[PairHash; 2]>,
+    z: Bits,
+    z_macs: Vec<u64>,
+    strings: Vec<Strings>,
+}
 
-    /// Step 7 as holder: the strings for one peer.
-    fn give(&mut self, hash: &PairHash, hash_key: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
-        let n = self.x.len();
-        let mut strings = zeroed_table(message_bytes(n));
-        let (macs, bits) = strings.split_at_mut(8 * n);
-        let mut last_bits = Bits::zeros(n);
-        for (word, macs) in macs.as_chunks_mut::<8>().0.chunks_mut(64).enumerate() {
-            let used = macs.len();
-            let mut keys = Zeroizing::new(columns.hash_block(held, word));
-            let mut others = Zeroizing::new(keys.map(|key| key ^ hash_key));
-            hash.apply(&mut keys[..used], 64 * word);
-            hash.apply(&mut others[..used], 64 * word);
-            self.add(word, &keys[..used]);
-            let mut last = self.y.words()[word];
-            let hashes = keys.iter().zip(others.iter()).zip(&self.y_macs[64 * word..]);
-            for (i, (string, ((key, other), y_mac))) in macs.iter_mut().zip(hashes).enumerate() {
-                let both = key ^ other;
-                *string = (both as u64 ^ y_mac).to_le_bytes();
-                last ^= ((both >> 64) as u64 & 1) << i;
-            }
-            last_bits.xor_word(word, last);
-        }
-        bits.copy_from_slice(&last_bits.to_bytes());
-        strings
-    }
+/// The strings U for a peer: 64 bits of each, and the last bit of each.
+struct Strings {
+    bytes: Vec<u8>,
+    last: Bits,
+}
 
-    /// Step 7 as owner: the strings of one peer.
-    fn take(&mut self, hash: &PairHash, columns: &Columns, owned: &[u8], macs: &[u8], bits: &Bits) {
-        for (word, macs) in macs.as_chunks::<8>().0.chunks(64).enumerate() {
-            let used = macs.len();
-            let mut rows = Zeroizing::new(columns.hash_block(owned, word));
-            hash.apply(&mut rows[..used], 64 * word);
-            let x = self.x.words()[word];
-            for (i, (row, string)) in rows.iter_mut().zip(macs).enumerate() {
-                *row ^= u128::from(u64::from_le_bytes(*string) & mask(x >> i));
-            }
-            self.add(word, &rows[..used]);
-            self.z.xor_word(word, x & bits.words()[word]);
-        }
+impl Drop for Multiplying {
+    fn drop(&mut self) {
+        self.hash_key.zeroize();
+        self.z_macs.zeroize();
+        self.strings.iter_mut().for_each(|strings| wipe(&mut strings.bytes));
     }
 }
 
-/// Step 7: from x under the columns of the hash key and y with its MACs.
-///
-/// # Errors
-/// [`Abort::Malformed`].
-pub(crate) async fn multiply(
-    run: &mut Run,
-    hash_key: u128,
-    columns: &Columns,
-    (x, x_macs): (Bits, Vec<u64>),
-    (y, y_macs): (Bits, Vec<u64>),
-) -> Result<Leaky, Abort> {
-    let n = x.len();
-    let z_macs = y_macs.iter().enumerate().map(|(i, mac)| mac & x.mask(i)).collect();
-    let both = x.words().iter().zip(y.words()).map(|(x, y)| x & y).collect();
-    let z = Bits::from_words(both, n);
-    let mut leaky = Leaky { x, y, z, x_macs, y_macs, z_macs };
-    let mut bodies = vec![Vec::new(); run.parties()];
-    for peer in run.party.peers() {
-        let hash = PairHash::new(run, run.party.id, peer);
-        bodies[peer.index()] = leaky.give(&hash, hash_key, columns, &columns.held[peer.index()]);
+impl Multiplying {
+    /// Of `n` triples, under this hash key.
+    pub(crate) fn new(run: &Run, hash_key: u128, n: usize) -> Self {
+        let me = run.party.id;
+        let of_pair = |peer| [PairHash::new(run, peer, me), PairHash::new(run, me, peer)];
+        let room = |peer| match peer == me {
+            true => Strings { bytes: Vec::new(), last: Bits::zeros(0) },
+            false => Strings { bytes: zeroed_table(message_bytes(n)), last: Bits::zeros(n) },
+        };
+        Self {
+            hash_key,
+            hashes: run.party.roster.parties().map(of_pair).collect(),
+            z: Bits::zeros(n),
+            z_macs: vec![0; n],
+            strings: run.party.roster.parties().map(room).collect(),
+        }
     }
-    let received = run.exchange(Kind::Leaky, bodies, message_bytes(n)).await?;
-    for peer in run.party.peers() {
-        let hash = PairHash::new(run, peer, run.party.id);
-        let (macs, bits) = received[peer.index()].split_at(8 * n);
-        let bits = Bits::from_bytes(bits, n).ok_or(Abort::Malformed(peer))?;
-        leaky.take(&hash, columns, &columns.owned[peer.index()], macs, &bits);
+
+    /// Takes in a part of the columns with a peer.
+    pub(crate) fn take(&mut self, block: &Block<'_>) {
+        let words = self.z.len().div_ceil(64);
+        for word in block.first..words.min(block.first + block.words) {
+            let mut rows = Zeroizing::new(block.hash_rows(word - block.first));
+            match block.held {
+                true => self.give(block.peer, word, &mut rows),
+                false => self.owe(block.peer, word, &mut rows),
+            }
+        }
     }
-    Ok(leaky)
+
+    /// As owner: the hashes of M.
+    fn owe(&mut self, peer: usize, word: usize, rows: &mut [u128; 64]) {
+        let used = (self.z.len() - 64 * word).min(64);
+        self.hashes[peer][0].apply(&mut rows[..used], 64 * word);
+        add(&mut self.z, &mut self.z_macs, word, &rows[..used]);
+    }
+
+    /// As holder: the hashes of K, and of K and K ⊕ Δ together the strings' masks.
+    fn give(&mut self, peer: usize, word: usize, keys: &mut [u128; 64]) {
+        let used = (self.z.len() - 64 * word).min(64);
+        let mut others = Zeroizing::new(keys.map(|key| key ^ self.hash_key));
+        self.hashes[peer][1].apply(&mut keys[..used], 64 * word);
+        self.hashes[peer][1].apply(&mut others[..used], 64 * word);
+        add(&mut self.z, &mut self.z_macs, word, &keys[..used]);
+        let Strings { bytes, last } = &mut self.strings[peer];
+        let strings = bytes[512 * word..].as_chunks_mut::<8>().0;
+        let mut low = 0;
+        for (i, (string, (key, other))) in
+            strings.iter_mut().zip(keys[..used].iter().zip(others.iter())).enumerate()
+        {
+            let both = key ^ other;
+            *string = (both as u64).to_le_bytes();
+            low |= ((both >> 64) as u64 & 1) << i;
+        }
+        last.xor_word(word, low);
+    }
+
+    /// Step 7, once the columns are checked: from x and y with their MACs.
+    ///
+    /// # Errors
+    /// [`Abort::Malformed`].
+    pub(crate) async fn multiply(
+        mut self,
+        run: &mut Run,
+        (x, x_macs): (Bits, Vec<u64>),
+        (y, y_macs): (Bits, Vec<u64>),
+    ) -> Result<Leaky, Abort> {
+        let n = x.len();
+        let own = Zeroizing::new(bytes_of(&y_macs));
+        let string = |Strings { mut bytes, mut last }: Strings| {
+            if !bytes.is_empty() {
+                xor_into(&mut bytes[..8 * n], &own);
+                last.xor(&y);
+                bytes[8 * n..].copy_from_slice(&last.to_bytes());
+            }
+            bytes
+        };
+        let bodies = std::mem::take(&mut self.strings).into_iter().map(string).collect();
+        let received = run.exchange(Kind::Leaky, bodies, message_bytes(n)).await?;
+        let mut z_macs = std::mem::take(&mut self.z_macs);
+        let mut z = std::mem::take(&mut self.z);
+        let both = x.words().iter().zip(y.words()).map(|(x, y)| x & y).collect();
+        z.xor(&Bits::from_words(both, n));
+        for (i, (mac, own)) in z_macs.iter_mut().zip(&y_macs).enumerate() {
+            *mac ^= own & x.mask(i);
+        }
+        let mut leaky = Leaky { x, y, z, x_macs, y_macs, z_macs };
+        for peer in run.party.peers() {
+            let (macs, bits) = received[peer.index()].split_at(8 * n);
+            let bits = Bits::from_bytes(bits, n).ok_or(Abort::Malformed(peer))?;
+            leaky.take(macs, &bits);
+        }
+        Ok(leaky)
+    }
+}
+
+/// XORs bits and MACs of z, those of word `word`.
+fn add(z: &mut Bits, z_macs: &mut [u64], word: usize, hashes: &[u128]) {
+    let mut low = 0;
+    for (i, (hash, mac)) in hashes.iter().zip(&mut z_macs[64 * word..]).enumerate() {
+        *mac ^= *hash as u64;
+        low |= ((hash >> 64) as u64 & 1) << i;
+    }
+    z.xor_word(word, low);
+}
+
+impl Leaky {
+    /// Step 7 as owner: the strings of one peer, where x is one.
+    fn take(&mut self, macs: &[u8], bits: &Bits) {
+        for (i, (mac, string)) in self.z_macs.iter_mut().zip(macs.as_chunks::<8>().0).enumerate() {
+            *mac ^= u64::from_le_bytes(*string) & self.x.mask(i);
+        }
+        for (word, (x, last)) in self.x.words().iter().zip(bits.words()).enumerate() {
+            self.z.xor_word(word, x & last);
+        }
+    }
 }
 
 /// Step 8, after all strings have arrived.
