@@ -295,6 +295,11 @@ impl Visitor {
         self.wanted.front().map(|wanted| wanted.deed)
     }
 
+    /// What is to be done, the first one now.
+    pub fn wanted(&self) -> impl Iterator<Item = Deed> + '_ {
+        self.wanted.iter().map(|wanted| wanted.deed)
+    }
+
     /// Whether this is done, or waits for its turn.
     pub fn is_wanted(&self, deed: Deed) -> bool {
         self.wanted.iter().any(|wanted| wanted.deed == deed)

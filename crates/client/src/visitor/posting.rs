@@ -3,7 +3,7 @@
 //! that the chain has gone on.
 
 use ostrakon_decide::keys::GRACE;
-use ostrakon_decide::{Content, Refused, SignedRecord, Stage as Course};
+use ostrakon_decide::{Content, Invitation, Person, Refused, Seat, SignedRecord, Stage as Course};
 use ostrakon_party::PartyId;
 
 use super::handing::{Handing, Stage, Verdict};
@@ -134,7 +134,7 @@ impl Visitor {
     /// Accepts, with a one-time key that is made at first.
     fn take_place(&mut self) {
         let owner = self.account().verifying_key();
-        let seat = self.visit().seat(&owner, self.invitation.as_ref());
+        let seat = self.visit().seat(&owner, self.invited());
         let draft = self.chain().filter(|chain| chain.stage() == Course::Accepting);
         let terms = draft.map(|chain| {
             let draft = chain.draft();
@@ -152,11 +152,18 @@ impl Visitor {
             self.stage(Stage::Making(Box::new(Making::new(terms))));
             return self.make_key();
         };
-        let (invitation, time) = (self.invitation.as_ref(), self.seconds());
-        match self.visit().accept(self.account(), key, invitation, time) {
+        match self.visit().accept(self.account(), key, self.invited(), self.seconds()) {
             Ok(record) => self.post(record),
             Err(refused) => self.fail(Failure::Refused(refused)),
         }
+    }
+
+    /// The link's invitation, if there is a place for it: otherwise the account may have one.
+    fn invited(&self) -> Option<&Invitation> {
+        let invitation = self.invitation.as_ref()?;
+        let seat = Seat::Invitation(invitation.key().verifying_key());
+        let is_seat = |person: &Person| person.seat == seat;
+        self.chain()?.draft().people.iter().any(is_seat).then_some(invitation)
     }
 
     /// Goes on with the one-time key; accepts once it is certified.

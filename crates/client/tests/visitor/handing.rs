@@ -1,7 +1,7 @@
 //! What is handed in, and when it is done (`docs/spec/visitor.md`, V4 and V5).
 
 use ostrakon_client::visitor::{Deed, Failure, News};
-use ostrakon_decide::{Content, SignedRecord};
+use ostrakon_decide::{Content, Invitation, SignedRecord};
 
 use crate::time::InTime;
 use crate::world::World;
@@ -205,4 +205,44 @@ fn no_key_is_made_for_whoever_has_no_place() {
     world.advance(2_000);
     assert!(world.news.iter().any(failed), "{:?}", world.news);
     assert!(world.exchanges.iter().all(|one| one.path != "helper"), "and none is asked for it");
+}
+
+#[test]
+fn an_invitation_that_is_for_nobody_does_not_take_the_accounts_own_place_away() {
+    let mut world = World::new(2, 0);
+    world.invite(Invitation([9; 32]));
+    world.advance(500);
+    world.accept();
+    world.advance(2_000);
+    assert_eq!(world.told(done(Deed::Accept)), 1, "{:?}", world.news);
+}
+
+#[test]
+fn one_thing_is_done_after_the_other_and_once() {
+    let mut world = World::new(2, 0);
+    world.other(1, None);
+    world.advance(500);
+    // Answers that are given while the acceptance is not over yet are given after it.
+    assert!(world.visitor.accept(world.time.now) && world.visitor.answer(world.time.now, &[1]));
+    assert!(!world.visitor.accept(world.time.now) && !world.visitor.answer(world.time.now, &[0]));
+    assert_eq!(world.visitor.doing(), Some(Deed::Accept));
+    assert_eq!(world.visitor.wanted().collect::<Vec<_>>(), [Deed::Accept, Deed::Answer]);
+    world.advance(4_000);
+    let ends = world.news.iter().filter(|news| matches!(news, News::Done(_)));
+    let expected = [News::Done(Deed::Accept), News::Done(Deed::Answer)];
+    assert!(ends.eq(&expected), "{:?}", world.news);
+    assert_eq!(world.visitor.doing(), None);
+    assert!(world.visitor.answer(world.time.now, &[1]), "it may be asked for again");
+
+    // What goes wrong holds nothing up.
+    let mut world = World::of(7, 2, 0);
+    world.advance(500);
+    assert!(world.visitor.accept(world.time.now));
+    assert!(world.visitor.carry_out(world.time.now, Deed::Cancel));
+    world.advance(2_000);
+    let failures = world.news.iter().filter_map(|news| match news {
+        News::Failed(deed, _) => Some(*deed),
+        _ => None,
+    });
+    assert_eq!(failures.collect::<Vec<_>>(), [Deed::Accept, Deed::Cancel]);
 }

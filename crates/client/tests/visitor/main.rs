@@ -3,6 +3,7 @@
 mod handing;
 mod reading;
 mod script;
+mod stock;
 #[path = "../participant/time.rs"]
 mod time;
 mod trace;

@@ -7,8 +7,9 @@ use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
 use ostrakon_decide::keys::receipt_digest;
 use ostrakon_decide::record::create;
 use ostrakon_decide::{
-    Acknowledgement, Ballot, Chain, Content, Deposit, Draft, Examined, Function, HelperKey, Layer,
-    Memory, Operators, Person, Seat, SignedRecord, Stage, Visit, device::receipt,
+    Acknowledgement, Ballot, Chain, Content, Deposit, Draft, Examined, Function, HelperKey,
+    Invitation, Layer, Memory, Operators, Person, Seat, SignedRecord, Stage, Visit,
+    device::receipt,
 };
 use ostrakon_party::{PartyId, Servers, SessionId};
 use ostrakon_protocol::decisions::{
@@ -99,6 +100,12 @@ pub struct Server {
     pub openings: Vec<OpeningInfo>,
     /// It does not answer.
     pub away: bool,
+    /// It says how the decision stands, and shows no records.
+    pub breaks_off: bool,
+    /// It changes the record of this number when it shows it.
+    pub changes: Option<usize>,
+    /// Why it does not open what is closed, as it says.
+    pub refusal: Option<String>,
     /// It says this to every record, and takes none.
     pub says: Option<u16>,
     /// It takes records, and says nothing.
@@ -112,8 +119,21 @@ pub struct Server {
 impl Server {
     fn new(party: u8, first: SignedRecord) -> Self {
         let (openings, given, held) = Default::default();
-        let (away, says, loses) = (false, None, false);
-        Self { party, records: vec![first], openings, away, says, loses, given, held }
+        let (away, breaks_off, changes, refusal, says, loses) = Default::default();
+        let records = vec![first];
+        Self {
+            party,
+            records,
+            openings,
+            away,
+            breaks_off,
+            changes,
+            refusal,
+            says,
+            loses,
+            given,
+            held,
+        }
     }
 
     pub fn chain(&self) -> Chain {
@@ -134,13 +154,19 @@ impl Server {
             verified: 0,
             deadline: DEADLINE,
             openings: Vec::new(),
-            refusal: None,
+            refusal: self.refusal.clone(),
         }
     }
 
     fn page(&self, from: usize) -> RecordsPage {
-        let records = self.records.iter().skip(from);
-        let records = records.map(|record| BASE64URL_NOPAD.encode(&record.encode())).collect();
+        let shown = |(number, record): (usize, &SignedRecord)| {
+            let mut bytes = record.encode();
+            if self.changes == Some(number) {
+                *bytes.last_mut().unwrap() ^= 1;
+            }
+            BASE64URL_NOPAD.encode(&bytes)
+        };
+        let records = self.records.iter().enumerate().skip(from).map(shown).collect();
         RecordsPage { records, openings: self.openings.clone() }
     }
 
@@ -154,12 +180,17 @@ impl Server {
     }
 
     fn deposit(&self, bytes: &[u8]) -> DepositReceipt {
-        let deposit = Deposit::decode(bytes).unwrap();
-        let (identity, party) = (key(self.party), PartyId(self.party));
-        let held = deposit.open(&identity, party, &operators(), 1_000).unwrap();
-        let digest = receipt_digest(&operators(), party, held.statement());
-        DepositReceipt { receipt: identity.sign(&digest) }
+        deposited(self.party, bytes)
     }
+}
+
+/// A server takes a share of a key.
+pub fn deposited(party: u8, bytes: &[u8]) -> DepositReceipt {
+    let deposit = Deposit::decode(bytes).unwrap();
+    let (identity, party) = (key(party), PartyId(party));
+    let held = deposit.open(&identity, party, &operators(), 1_000).unwrap();
+    let digest = receipt_digest(&operators(), party, held.statement());
+    DepositReceipt { receipt: identity.sign(&digest) }
 }
 
 /// What may be under way.
@@ -202,6 +233,13 @@ impl World {
     pub fn restart(&mut self, seed: u8) {
         self.time.under_way.clear();
         self.visitor = visitor(&self.draft, self.person, seed);
+    }
+
+    /// The same, by a link with this invitation.
+    pub fn invite(&mut self, invitation: Invitation) {
+        let (id, device) = (self.draft.id(), account(self.person));
+        let seed = Secret::new([6; 32]);
+        self.visitor = Visitor::new(operators(), id, Some(invitation), device, &seed);
     }
 
     pub fn accept(&mut self) {
@@ -256,7 +294,9 @@ impl World {
     pub fn close(&mut self) {
         let chain = self.servers[0].chain();
         assert_eq!(chain.stage(), Stage::Answering);
-        let close = chain.next(&key(0), 2_000, Content::Close { absent: chain.missing() });
+        let absent = chain.missing();
+        let time = if absent.is_empty() { 2_000 } else { DEADLINE };
+        let close = chain.next(&key(0), time, Content::Close { absent });
         self.servers.iter_mut().for_each(|server| server.records.push(close.clone()));
         let openings: Vec<_> = (0..3).map(|party| self.opening(party)).collect();
         self.servers.iter_mut().for_each(|server| server.openings = openings.clone());
@@ -348,6 +388,7 @@ impl World {
                 }
             }
             None => match query("from") {
+                Some(_) if server.breaks_off => None,
                 Some(from) => of(serde_json::to_value(server.page(from))),
                 None => of(serde_json::to_value(server.info())),
             },
@@ -388,7 +429,8 @@ impl World {
     }
 }
 
-fn helper(party: u8) -> HelperKey {
+/// A server's key for shares.
+pub fn helper(party: u8) -> HelperKey {
     HelperKey::of(&key(party), PartyId(party), &operators())
 }
 
