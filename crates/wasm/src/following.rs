@@ -42,7 +42,7 @@ impl Follower {
     }
 
     /// What is to be done, or is known, since it was asked last: JSON of a list of `{do: "ask", id,
-    /// party, path, body, patience}`, as of a participant; `{do: "heard", party, report:
+    /// party, path, body, bytes, patience}`, as of a participant; `{do: "heard", party, report:
     /// {reachable, status, came, sealsAt}}`, a server's last word; `{do: "actions", from,
     /// actions}`, what hosts did; `{do: "entries", from, entries}`, of the wall, to be read by
     /// [`Follower::show`] or [`Follower::tell`], and with `keep` as they are to be kept, or else

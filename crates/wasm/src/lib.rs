@@ -16,6 +16,7 @@ mod messaging;
 mod mixing;
 mod randomness;
 mod taking_part;
+mod visiting;
 
 use ostrakon_broadcast::outbox;
 use ostrakon_crypto::SigningKey;
@@ -35,12 +36,6 @@ pub struct DeviceKey {
 }
 
 impl DeviceKey {
-    /// The key under which its owner takes part in a decision.
-    pub(crate) fn in_decision(&self, chain: &ostrakon_decide::Chain) -> DeviceKey {
-        let seed = chain.seed_of(&self.key).map(|seed| *seed.expose());
-        Self::of(Zeroizing::new(seed.unwrap_or(*self.seed)))
-    }
-
     /// The key under which its owner asks by a join link.
     pub(crate) fn joining(
         &self,

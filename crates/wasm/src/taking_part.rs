@@ -68,9 +68,10 @@ impl Participant {
     }
 
     /// What is to be done since it was asked last: JSON of a list of `{do: "ask", id, party, path,
-    /// body, patience}`, a request to a server below `/api/v1/`, with a body to be posted or
-    /// `null`, which has so many milliseconds to be answered; `{do: "fill", epoch, minimum}`, see
-    /// [`Participant::fill`]; and `{do: "tell", at, home, epoch}`, where the participant stands.
+    /// body, bytes, patience}`, a request to a server below `/api/v1/`, with a body to be posted or
+    /// `null`, which is JSON or, if `bytes` says so, bytes in base64url, and which has so many
+    /// milliseconds to be answered; `{do: "fill", epoch, minimum}`, see [`Participant::fill`]; and
+    /// `{do: "tell", at, home, epoch}`, where the participant stands.
     pub fn actions(&mut self) -> String {
         self.0.actions()
     }

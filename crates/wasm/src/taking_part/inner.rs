@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ostrakon_broadcast::outbox::Outbox;
-use ostrakon_client::{Action, Filled, Millis, News, Scene, Sending};
+use ostrakon_client::{Action, Body, Filled, Millis, News, Scene, Sending};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_mixing::Content;
 use ostrakon_party::PartyId;
@@ -39,14 +39,17 @@ pub struct AskJson {
     party: u8,
     path: String,
     body: Option<String>,
+    /// Whether the body is bytes, in base64url.
+    bytes: bool,
     patience: Millis,
 }
 
 impl AskJson {
     pub fn of(request: Sending) -> Self {
         let Sending { id, party, http, patience } = request;
+        let bytes = matches!(http.body, Some(Body::Bytes(_)));
         let body = http.body.map(|body| body.text());
-        Self { id, party: party.0, path: http.path, body, patience }
+        Self { id, party: party.0, path: http.path, body, bytes, patience }
     }
 }
 

@@ -18,7 +18,7 @@ import { operatorsOf } from '../../lib/servers/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
 import { atAny, fresh } from '../join/joining.svelte';
-import { refill } from '../../lib/decisions/onetime';
+import { refill } from '../../lib/decisions/stock';
 import { normalised } from '../../lib/page/text';
 import { LocalizedError } from '../../lib/servers/localized';
 import { t } from '../../i18n/decide';
@@ -130,7 +130,7 @@ export async function gather(
 /** Waits until two servers show the decision. */
 async function shown(servers: DecisionServer[], id: string): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
-    const answers = await Promise.allSettled(servers.map((server) => server.decision(id)));
+    const answers = await Promise.allSettled(servers.map((server) => server.records(id)));
     if (answers.filter(({ status }) => status === 'fulfilled').length >= 2) return;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }

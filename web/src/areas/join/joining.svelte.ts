@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../../lib/page/clock';
 import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/page/cryptography';
 import { DecisionServer } from '../../lib/decisions/decisions';
 import { WrongServers, operatorsOf } from '../../lib/servers/deployment';
-import { refill } from '../../lib/decisions/onetime';
+import { refill } from '../../lib/decisions/stock';
 import { retrying } from '../../lib/servers/retrying';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { count, list, optional, record, text, type Of } from '../../lib/servers/shape';

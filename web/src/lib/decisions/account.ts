@@ -115,26 +115,15 @@ export class Account {
    * Whether answers may have left this browser. A memory that cannot be read does not rule it out.
    */
   mayHaveAnswered(decision: string): boolean {
+    const kept = this.storage.getItem(MEMORY);
+    if (kept === null) return false;
     try {
-      return this.recall((memory) => memory.hasAnswered(decision));
+      const memory = DecisionMemory.restore(kept);
+      const answered = memory.hasAnswered(decision);
+      memory.free();
+      return answered;
     } catch {
       return true;
-    }
-  }
-
-  /** Whether answers are fixed that are not known to have arrived. */
-  isPending(decision: string): boolean {
-    return this.recall((memory) => memory.pending(decision) !== undefined);
-  }
-
-  /** Asks the memory without changing it: that needs no room in the storage. */
-  private recall<T>(ask: (memory: DecisionMemory) => T): T {
-    const kept = this.storage.getItem(MEMORY);
-    const memory = kept === null ? new DecisionMemory() : DecisionMemory.restore(kept);
-    try {
-      return ask(memory);
-    } finally {
-      memory.free();
     }
   }
 

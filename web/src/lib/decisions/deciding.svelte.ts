@@ -1,26 +1,28 @@
-// A visit to a decision: what is verified of it, and what this browser's account does in it.
+// A visit to a decision: what is verified of it, and what this browser's account does in it. What
+// is asked of the servers, believed and handed in, and when, is decided by the WASM module.
 
 import { t as common } from '../../i18n/common';
-import { t } from '../../i18n/decision';
 import { Account } from './account';
 import { decisionLink } from '../page/addresses';
 import { Problem, readServers } from '../servers/api';
-import { secureRandom, systemClock, type Clock } from '../page/clock';
+import { ended, systemClock, type Clock } from '../page/clock';
 import {
-  DecisionVisit,
   Deployment,
   DeviceKey,
-  addToReceipt,
-  decisionArchive,
+  beginVisiting,
   loadCryptography,
   signMail,
+  type DecisionMemory,
+  type DecisionVisitor,
 } from '../page/cryptography';
 import {
   acquaintances,
   hasAnswered,
   placeOf,
+  readOutcome,
   readReceipt,
   readResidual,
+  readView,
   type Outcome,
   type Receipt,
   type Residual,
@@ -28,15 +30,13 @@ import {
 } from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from '../servers/deployment';
-import { different, type Rejection } from '../servers/rejection';
-import { handIn, handInAtFirst } from './deciding/handing';
-import { Turns } from './deciding/turns.svelte';
+import { Refused, different, type Rejection } from '../servers/rejection';
+import { readAnew } from './deciding/rechecking';
+import { Visiting, errorOf, type Deed, type Here, type News } from './deciding/visiting';
 import { post, senderOf, type Failure } from './asking/mailing';
-import { freshKey, refill } from './onetime';
 import { StorageFull } from '../rooms/part/outbox';
-import { Reading, Refused } from './reading';
 import { reasonOf, type Reason } from '../servers/reason';
-import { remember } from './remembering';
+import { refill } from './stock';
 import { LocalizedError } from '../servers/localized';
 
 export type Stage =
@@ -70,12 +70,13 @@ export interface Place {
   invitation: string | undefined;
 }
 
-/** Seconds that a server is asked to wait for news; less than it may take to answer. */
-const WAIT = 20;
-/** Milliseconds between two looks where something is awaited. */
-const PAUSE = 1_500;
-/** How often somebody else's record may come first. */
-const ATTEMPTS = 60;
+const DOING: Record<Deed, Doing> = {
+  accept: 'accepting',
+  answer: 'answering',
+  remove: 'removing',
+  cancel: 'cancelling',
+  verified: 'rechecking',
+};
 
 export class Deciding {
   stage = $state.raw<Stage>({ at: 'connecting' });
@@ -96,7 +97,7 @@ export class Deciding {
   complaint = $state.raw<Reason | null>(null);
   account = $state.raw<Account | null>(null);
   /** The account under which this browser takes part: another one in every decision. */
-  private acting = $state.raw<DeviceKey | null>(null);
+  private acting = $state.raw('');
 
   /** The public key of the link's invitation. */
   private guest = $state.raw<string | null>(null);
@@ -106,8 +107,9 @@ export class Deciding {
   /** The place that the link's invitation is for. */
   readonly invitedAs = $derived(this.view && this.guest ? placeOf(this.view, this.guest) : null);
 
-  /** An acceptance is shown before it is over: answers that are given by then wait for that. */
-  private readonly turns = new Turns<Doing>();
+  /** What is to be done, the first thing now. */
+  private wanted = $state.raw<Deed[]>([]);
+  private comparing = $state(false);
   private readonly stopped = new AbortController();
   private operators: Operator<DecisionServer>[] = [];
   /** The servers' list as JSON, for the cryptography. */
@@ -115,12 +117,18 @@ export class Deciding {
   /** Where links lead to: this page's origin, if it is one by which the servers know themselves. */
   private entrance = '';
   private deployment: Deployment | null = null;
-  private reading: Reading | null = null;
-  /** One thing after the other: what is read and what is written is about one state. */
-  private turn: Promise<unknown> = Promise.resolve();
+  private visiting: Visiting | null = null;
+  /** How the visit stands, and what was read, as it was shown last. */
+  private here = '';
+  private read = '';
+  /** What was read anew, since it was seen what is to be done then. */
+  private isNew = false;
+  /** The head of what this account has taken note of. */
+  private noted = '';
   /** The complaint that the storage is full, until it is not any more. */
   private unkept: Reason | null = null;
-  private looks = 0;
+  /** What waits until nothing is to be said to the others. */
+  private readonly waiting = new Set<() => void>();
 
   constructor(
     readonly place: Place,
@@ -134,7 +142,7 @@ export class Deciding {
     if (!globalThis.isSecureContext) return void (this.stage = { at: 'insecure' });
     try {
       await loadCryptography();
-      const { decision, servers, invitation } = this.place;
+      const { servers, invitation } = this.place;
       const { raw, operators } = await operatorsOf(
         servers,
         this.origin,
@@ -146,16 +154,24 @@ export class Deciding {
       const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
       this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
       this.account = await Account.open(this.storage);
-      this.reading = new Reading(
-        new DecisionVisit(this.deployment, decision),
-        decision,
-        this.servers(),
-        this.deployment.believed(),
-      );
-      await this.follow();
+      if (!this.stopped.signal.aborted) this.begin(this.deployment, this.account);
     } catch (error) {
       this.fail(error);
     }
+    await ended(this.stopped.signal);
+  }
+
+  private begin(deployment: Deployment, account: Account): void {
+    const { clock, stopped } = this;
+    const { decision, invitation } = this.place;
+    const machine = beginVisiting(deployment, decision, invitation, account.key);
+    const visiting = new Visiting(machine, this.servers(), clock, stopped.signal, {
+      keep: (act) => this.keep(account, act),
+      told: (news) => this.told(visiting, news),
+      looked: () => this.looked(visiting),
+    });
+    this.visiting = visiting;
+    visiting.happened((now) => machine.wake(now));
   }
 
   close(): void {
@@ -164,12 +180,13 @@ export class Deciding {
 
   /** What is done right now. */
   get doing(): Doing | null {
-    return this.turns.now;
+    const [deed] = this.wanted;
+    return this.comparing ? 'rechecking' : deed ? DOING[deed] : null;
   }
 
   /** Whether answers are being given, or are as soon as something else is done. */
   get answering(): boolean {
-    return this.turns.has('answering');
+    return this.wanted.includes('answer');
   }
 
   /** The servers by party. */
@@ -197,267 +214,169 @@ export class Deciding {
     this.stopped.abort();
   }
 
-  private async follow(): Promise<void> {
-    let refilled = false;
-    while (!this.stopped.signal.aborted) {
-      try {
-        await this.exclusively(() => this.readOn());
-        if (this.complaint === this.unkept) this.complaint = null;
-        this.unkept = null;
-      } catch (error) {
-        // Servers that are away for a while take nothing away from what has been verified, nor does
-        // a storage that is full by now.
-        if (error instanceof Refused || !this.view) throw error;
-        if (error instanceof StorageFull) this.complaint = this.unkept = reasonOf(error, 'decide');
-      }
-      if (this.stopped.signal.aborted) return;
-      if (this.stage.at === 'open') {
-        if (!refilled) void this.refill();
-        refilled = true;
-        this.resume();
-      }
-      await this.news();
+  /** Lets something be done with the memory, which is written down when this is over. */
+  private async keep(account: Account, act: (memory: DecisionMemory) => void): Promise<boolean> {
+    try {
+      await account.withMemory(act);
+      return true;
+    } catch (error) {
+      // A memory that cannot be read is not gone on with: it may say what was answered.
+      if (!(error instanceof StorageFull)) this.fail(error);
+      return false;
     }
   }
 
-  private exclusively<T>(act: () => Promise<T>): Promise<T> {
-    const next = this.turn.then(act);
-    this.turn = next.catch(() => undefined);
-    return next;
+  private told(visiting: Visiting, news: News): void {
+    switch (news.at) {
+      case 'verifying':
+        if (!this.view) this.stage = news;
+        break;
+      case 'alone':
+        if (!this.view) this.stage = { at: 'alone' };
+        break;
+      case 'away':
+        // Servers that are away for a while take nothing away from what has been verified.
+        if (!this.view) {
+          const { said } = news;
+          this.fail(said ? new Problem(said.status, said.detail) : away());
+        }
+        break;
+      case 'not-kept':
+        this.notKept(new StorageFull(common.refusal.full));
+        break;
+      case 'refused':
+        this.fail(new Refused(news.doubt));
+        break;
+      case 'read':
+        this.show(visiting);
+        this.readOn(visiting.machine);
+        break;
+      case 'failed':
+        this.complaint = reasonOf(errorOf(news.failure), 'decide');
+        break;
+    }
   }
 
-  /** Reads on; what a second server shows as well is taken note of and shown. */
-  private async readOn(): Promise<void> {
-    const { reading, account } = this;
-    if (!reading || !account) return;
-    const before = reading.records.length;
-    await reading.on((done, all) => {
-      if (!this.view) this.stage = { at: 'verifying', done, all };
-    });
-    if (this.stopped.signal.aborted) return;
-    this.warn(reading);
-    this.refusals = [...reading.refusals].map(([party, detail]) => ({
-      party,
-      server: this.names()[party] ?? `${party}`,
-      detail,
-    }));
-    const view = reading.view();
-    if (!view) {
-      if (!this.view) this.stage = { at: 'alone' };
-      return;
+  /** What has been verified stays there if the storage is full by now. */
+  private notKept(error: StorageFull): void {
+    if (!this.view) return this.fail(error);
+    this.complaint = this.unkept = reasonOf(error, 'decide');
+  }
+
+  /** Shows how the visit stands, if that is new. */
+  private show(visiting: Visiting): void {
+    const json = visiting.here();
+    if (json === this.here) return;
+    this.here = json;
+    const here = JSON.parse(json) as Here;
+    const server = (party: number) => this.names()[party] ?? `${party}`;
+    this.acting = here.account;
+    this.wanted = here.wanted;
+    this.pending = here.pending;
+    this.receipt = here.receipt === null ? null : readReceipt(JSON.stringify(here.receipt));
+    this.outcome = here.outcome === null ? null : readOutcome(JSON.stringify(here.outcome));
+    this.unresolved = here.unresolved;
+    this.alarms = here.distrusted.map((one) => ({ ...one, server: server(one.party) }));
+    this.refusals = here.refusals.map((one) => ({ ...one, server: server(one.party) }));
+  }
+
+  /** Shows what two servers show alike, and takes note of it. */
+  private readOn(machine: DecisionVisitor): void {
+    const [json, before] = [machine.view(), this.stage.at];
+    if (json === undefined) return;
+    if (this.complaint === this.unkept) this.complaint = null;
+    this.unkept = null;
+    if (json !== this.read) {
+      this.read = json;
+      const view = readView(json);
+      const person = this.own(view);
+      const residual = person === null ? undefined : machine.residual(person);
+      this.residual = residual === undefined ? null : readResidual(residual);
+      this.view = view;
     }
-    if (reading.records.length !== before || view.head !== this.view?.head) {
-      try {
-        await this.remember(reading, account, view);
-      } catch (error) {
-        // What this browser saw before, one server shows, and the second one has to catch up yet.
-        const behind = error instanceof Refused && error.doubt.finding.kind === 'shorter';
-        if (!behind || !reading.hasMore()) throw error;
-        return void (this.view ?? (this.stage = { at: 'alone' }));
-      }
-    }
-    if (view.stage === 'closed') {
-      this.outcome ??= reading.outcome();
-      this.unresolved = reading.unresolved;
-      this.warn(reading);
-    }
-    this.view = view;
     this.stage = { at: 'open' };
-    await this.collect();
+    this.isNew = true;
+    if (before !== 'open') void this.refill();
+    if (this.view && this.view.head !== this.noted) void this.note(this.view);
   }
 
-  /** Asks the servers that have not signed the receipt to do so. */
-  private async collect(): Promise<void> {
-    const { receipt, deployment } = this;
-    if (!receipt || !deployment || receipt.signatures.length >= this.servers().length) return;
-    let whole = JSON.stringify(receipt);
-    for (const [party, server] of this.servers().entries()) {
-      if (receipt.signatures.some((word) => word.party === party)) continue;
-      const word = await server.receipt(receipt.decision, receipt.number).catch(() => null);
-      if (word === null) continue;
-      try {
-        whole = addToReceipt(deployment, whole, word);
-      } catch {
-        // A server that signs wrongly has not signed.
-      }
+  /** After everything that happens. */
+  private looked(visiting: Visiting): void {
+    this.show(visiting);
+    if (!this.wanted.includes('verified')) for (const done of this.waiting) done();
+    if (!this.isNew) return;
+    this.isNew = false;
+    // What was on its way when this page was closed goes on.
+    const part = this.view?.people[this.person ?? -1]?.part ?? 'invited';
+    if (
+      this.pending &&
+      this.doing === null &&
+      this.view?.stage === 'answering' &&
+      !hasAnswered(part)
+    )
+      this.wish((machine, now) => machine.resume(now));
+  }
+
+  /** Takes note of the decision, and of who takes part with this account. */
+  private async note(view: View): Promise<void> {
+    const { account, place } = this;
+    if (!account) return;
+    const { decision, servers } = place;
+    const { question, head } = view;
+    this.noted = head;
+    try {
+      await account.know({ id: decision, servers, question, invitations: null, letters: null });
+      const met = acquaintances(view, this.own(view));
+      if (met.length > 0) await account.meet(met);
+    } catch (error) {
+      this.noted = '';
+      if (error instanceof StorageFull) this.notKept(error);
     }
-    this.receipt = readReceipt(whole);
-  }
-
-  private warn({ distrusted }: Reading): void {
-    this.alarms = [...distrusted].map(([party, doubt]) => ({
-      party,
-      server: this.names()[party] ?? `${party}`,
-      doubt,
-    }));
-  }
-
-  private async remember(reading: Reading, account: Account, view: View): Promise<void> {
-    const { visit } = reading;
-    const { decision, servers } = this.place;
-    const acting = (this.acting ??= visit.account(account.key) ?? account.key);
-    const { receipt, pending } = await remember(visit, account, acting, decision);
-    this.pending = pending;
-    if (receipt && receipt.number !== this.receipt?.number) this.receipt = receipt;
-    const person = this.own(view);
-    const residual = person === null ? undefined : visit.residual(person);
-    this.residual = residual === undefined ? null : readResidual(residual);
-    await account.know({
-      id: decision,
-      servers,
-      question: view.question,
-      invitations: null,
-      letters: null,
-    });
-    const met = acquaintances(view, person);
-    if (met.length > 0) await account.meet(met);
   }
 
   /** The own place: as who has accepted, or as the draft names this account. */
   private own(view: View): number | null {
-    const key = this.acting?.publicKey() ?? '';
-    const place = view.owners.indexOf(key);
-    return place === -1 ? placeOf(view, key) : place;
-  }
-
-  /** Waits until a server has something new, each in turn. */
-  private async news(): Promise<void> {
-    const { reading } = this;
-    const signal = this.stopped.signal;
-    const trusted = this.servers().filter((_, party) => !reading?.distrusted.has(party));
-    const server = trusted[this.looks++ % Math.max(1, trusted.length)];
-    if (!reading?.isAgreed() || !server) return this.clock.sleep(PAUSE, signal);
-    const awaiting = server.records(
-      this.place.decision,
-      reading.records.length,
-      reading.opened(),
-      WAIT,
-      signal,
-    );
-    const answered = await awaiting.then(
-      () => true,
-      () => false,
-    );
-    // A server that answers at once and has nothing is not asked without a pause.
-    await this.clock.sleep(answered ? PAUSE / 3 : PAUSE, signal);
+    const place = view.owners.indexOf(this.acting);
+    return place === -1 ? placeOf(view, this.acting) : place;
   }
 
   private async refill(): Promise<void> {
-    const { deployment, account } = this;
+    const { deployment, account, clock } = this;
+    const { signal } = this.stopped;
     // Who cannot be given keys now is given them at the next visit.
     if (deployment && account)
-      await refill(deployment, this.servers(), account, this.stopped.signal).catch(() => undefined);
-  }
-
-  /** What was on its way when this page was closed goes on. */
-  private resume(): void {
-    if (this.pending && this.doing === null && this.view?.stage === 'answering')
-      void this.answer(this.pending);
-  }
-
-  private now(): bigint {
-    return BigInt(Math.floor(this.clock.now() / 1000));
+      await refill(deployment, this.servers(), account, signal, undefined, clock).catch(
+        () => undefined,
+      );
   }
 
   /**
-   * Does something that ends with a record in the chain, in its turn; what goes wrong is said on
-   * the page. Returns `false` at once if that is asked for already.
+   * Asks for something that ends with a record in the chain, and is done in its turn; what goes
+   * wrong is said on the page. What is asked for already is not asked for twice.
    */
-  private act(
-    doing: Doing,
-    make: Make,
-    done: (view: View) => boolean,
-    takers: Takers = 'all',
-  ): Promise<boolean> {
-    return this.turns.take(doing, async () => {
-      this.complaint = null;
-      try {
-        await this.exclusively(() => this.post(make, done, takers));
-      } catch (error) {
-        this.said(error);
-      }
+  private wish(ask: (machine: DecisionVisitor, now: number) => boolean): void {
+    const { visiting } = this;
+    visiting?.happened((now) => {
+      if (ask(visiting.machine, now)) this.complaint = null;
     });
   }
 
-  private said(error: unknown): void {
-    if (error instanceof Refused) this.fail(error);
-    else this.complaint = reasonOf(error, 'decide');
-  }
-
-  /** Hands in a record, again after whatever comes first, until two servers show it. */
-  private async post(make: Make, done: (view: View) => boolean, takers: Takers): Promise<void> {
-    const signal = this.stopped.signal;
-    for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt++) {
-      await this.readOn();
-      if (this.view && done(this.view)) return;
-      const { reading, account } = this;
-      if (reading?.isAgreed() && account) {
-        const signed = await make(reading, account);
-        const { decision } = this.place;
-        if (takers === 'all') await handIn(this.servers(), decision, signed, this.watched(reading));
-        else await handInAtFirst(this.servers(), decision, signed);
-      }
-      // Who met somebody else comes back at another time than the other one.
-      await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
-    }
-    if (!signal.aborted) throw new LocalizedError(t.busy);
-  }
-
-  private watched(reading: Reading) {
-    const before = reading.records.length;
-    return {
-      moved: async () => {
-        await this.readOn();
-        return reading.records.length > before || this.stopped.signal.aborted;
-      },
-      pause: () => this.clock.sleep(PAUSE / 3, this.stopped.signal),
-    };
-  }
-
   /** Takes the place of the invitation, or the one that names this account. */
-  async accept(): Promise<void> {
-    const { deployment, invitedAs } = this;
-    let key: Uint8Array | null = null;
-    const make: Make = async ({ visit }, account) => {
-      key ??= await freshKey(
-        deployment as Deployment,
-        this.servers(),
-        this.acting ?? account.key,
-        { threshold: this.view?.threshold ?? 0, deadline: this.view?.deadline },
-        this.clock,
-        this.stopped.signal,
-      );
-      return visit.accept(
-        this.acting ?? account.key,
-        key,
-        invitedAs === null ? undefined : this.place.invitation,
-        this.now(),
-      );
-    };
-    const own = (view: View) => view.owners.includes(this.acting?.publicKey() ?? '');
-    await this.act('accepting', make, own);
+  accept(): void {
+    this.wish((machine, now) => machine.accept(now));
   }
 
   /** Gives one answer for each ballot. They cannot be changed from here on. */
-  async answer(answers: number[]): Promise<void> {
-    const make: Make = ({ visit }, account) =>
-      account.withMemory((memory) =>
-        visit.answer(this.acting ?? account.key, Uint8Array.from(answers), memory, this.now()),
-      );
-    const arrived = (view: View) =>
-      hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
-    if (await this.act('answering', make, arrived))
-      this.pending = this.account?.isPending(this.place.decision) ? answers : null;
+  answer(answers: number[]): void {
+    this.wish((machine, now) => machine.answer(now, Uint8Array.from(answers)));
   }
 
-  async remove(person: number): Promise<void> {
-    const make: Make = ({ visit }, account) => visit.remove(account.key, person, this.now());
-    await this.act('removing', make, (view) => view.people[person]?.part === 'removed', 'first');
+  remove(person: number): void {
+    this.wish((machine, now) => machine.remove(now, person));
   }
 
-  async cancel(): Promise<void> {
-    const make: Make = ({ visit }, account) => visit.cancel(account.key, this.now());
-    await this.act('cancelling', make, ({ stage }) => stage === 'cancelled', 'first');
+  cancel(): void {
+    this.wish((machine, now) => machine.cancel(now));
   }
 
   /** Somebody's link. */
@@ -501,74 +420,61 @@ export class Deciding {
 
   /**
    * Reads and verifies everything anew, and says so to the others where this account takes part.
+   * Whether everything holds.
    */
   async recheck(): Promise<boolean> {
-    const { deployment } = this;
-    let holds = false;
-    if (deployment)
-      await this.turns.take('rechecking', async () => {
-        this.complaint = null;
-        try {
-          await this.compare(deployment);
-          holds = true;
-        } catch (error) {
-          this.said(error);
-        }
-      });
-    if (!holds) return false;
-    const person = this.view?.people[this.person ?? -1];
-    if (
-      person &&
-      !person.verified &&
-      person.part !== 'removed' &&
-      this.view?.owners[this.person ?? -1]
-    ) {
-      const make: Make = ({ visit }, account) =>
-        visit.sayVerified(this.acting ?? account.key, this.now());
-      await this.act(
-        'rechecking',
-        make,
-        (view) => view.people[this.own(view) ?? -1]?.verified ?? false,
-        'first',
-      );
+    const { deployment, account, view } = this;
+    if (!deployment || !account || !view || this.doing !== null) return false;
+    [this.comparing, this.complaint] = [true, null];
+    try {
+      await this.compare(deployment, account, view);
+    } catch (error) {
+      if (error instanceof Refused) this.fail(error);
+      else this.complaint = reasonOf(error, 'decide');
+      return false;
+    } finally {
+      [this.comparing, this.checked] = [false, null];
+    }
+    const place = this.person ?? -1;
+    const person = this.view?.people[place];
+    const takesPart = person && person.part !== 'removed' && this.view?.owners[place];
+    if (takesPart && !person.verified) {
+      this.wish((machine, now) => machine.sayVerified(now));
+      await this.said();
     }
     return true;
   }
 
+  /** Resolves once nothing is to be said to the others any more, or the visit is over. */
+  private async said(): Promise<void> {
+    if (!this.wanted.includes('verified')) return;
+    const said = new Promise<void>((resolve) => this.waiting.add(resolve));
+    await Promise.race([said, ended(this.stopped.signal)]);
+    this.waiting.clear();
+  }
+
   /** Reads and verifies everything anew; throws if anything differs from what is shown. */
-  private async compare(deployment: Deployment): Promise<void> {
-    const { decision } = this.place;
-    const anew = new Reading(
-      new DecisionVisit(deployment, decision),
-      decision,
+  private async compare(deployment: Deployment, account: Account, view: View): Promise<void> {
+    const [last, { outcome }] = [view.records - 1, this];
+    const before = this.visiting?.machine.digest(last);
+    const anew = await readAnew(
+      beginVisiting(deployment, this.place.decision, undefined, account.key),
       this.servers(),
-      deployment.believed(),
+      last,
+      (done, all) => (this.checked = { done, all }),
+      this.clock,
+      this.stopped.signal,
     );
-    try {
-      await anew.on((done, all) => (this.checked = { done, all }));
-      const known = this.reading?.records.length ?? 0;
-      // Of what two servers showed, one may be away and the third one late.
-      if (anew.records.length < known) throw new LocalizedError(common.refusal.away);
-      const same = anew.visit.digest(known - 1) === this.reading?.visit.digest(known - 1);
-      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
-        throw new Refused(different);
-    } finally {
-      anew.free();
-      this.checked = null;
-    }
+    // Of what two servers showed, one may be away and the third one late.
+    if (anew.digest === undefined) throw away();
+    if (anew.digest !== before || JSON.stringify(anew.outcome) !== JSON.stringify(outcome))
+      throw new Refused(different);
   }
 
   /** Everything that is needed to check the decision without any server. */
   archive(): string {
-    return decisionArchive(
-      this.raw,
-      JSON.stringify(this.reading?.records ?? []),
-      this.reading?.proof() ?? '[]',
-    );
+    return this.visiting?.machine.archive(this.raw) ?? '';
   }
 }
 
-type Make = (reading: Reading, account: Account) => Promise<Uint8Array> | Uint8Array;
-
-/** Who takes a record in: any server, which holds it if it is not the first, or that one alone. */
-type Takers = 'all' | 'first';
+const away = (): LocalizedError => new LocalizedError(common.refusal.away);

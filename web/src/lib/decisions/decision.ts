@@ -143,9 +143,6 @@ export type Finding =
   | { kind: 'no-result' }
   | { kind: 'other' };
 
-export const readFinding = (json: string | undefined): Finding =>
-  json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json));
-
 /**
  * The place that a seat has among the people; `null` if it has none. `key` is an account's or an
  * invitation's.

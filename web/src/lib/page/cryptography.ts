@@ -1,7 +1,14 @@
 // The WASM module, loaded once.
 
 import { t } from '../../i18n/common';
-import init, { Follower, Participant, type DeviceKey as Key } from '../../wasm/ostrakon_wasm';
+import init, {
+  DecisionVisitor,
+  Follower,
+  KeyStock,
+  Participant,
+  type Deployment as Servers,
+  type DeviceKey as Key,
+} from '../../wasm/ostrakon_wasm';
 import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
 import { LocalizedError } from '../servers/localized';
 
@@ -45,33 +52,49 @@ export function beginTakingPart(
   return new Participant(servers, descriptor, key, seed, before);
 }
 
+/** A visitor of a decision under an account. What it draws must not be guessable. */
+export function beginVisiting(
+  deployment: Servers,
+  decision: string,
+  invitation: string | undefined,
+  account: Key,
+): DecisionVisitor {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new DecisionVisitor(deployment, decision, invitation, account, seed);
+}
+
+/**
+ * What fills an account's stock of keys, up to `most` if that is given. What it draws must not be
+ * guessable.
+ */
+export function beginFilling(deployment: Servers, account: Key, most?: number): KeyStock {
+  return new KeyStock(deployment, account, most, crypto.getRandomValues(new Uint8Array(32)));
+}
+
 export {
   AskedCommittee,
   AskedGraph,
   DecisionMemory,
-  DecisionVisit,
+  DecisionVisitor,
   Deployment,
   DeviceKey,
   Follower,
   HostLog,
   JoinLink,
+  KeyStock,
   Messenger,
   MixRoom,
   MixVisitor,
-  NewDecisionKey,
   Outbox,
   Participant,
-  addToReceipt,
   announcementsOf,
   askGraph,
   believed,
   claim,
   createDecision,
-  decisionArchive,
   decisionId,
   draftBytes,
   jobOf,
-  keyExpiry,
   messageLimit,
   minimumFor,
   moreNeeded,
@@ -82,8 +105,6 @@ export {
   roomId,
   serversDigest,
   signMail,
-  signStockRequest,
-  stockOfKeys,
   tableRows,
   tidyCode,
   verifyDecisionArchive,

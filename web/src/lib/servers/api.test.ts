@@ -61,7 +61,7 @@ test('a participant’s request has the time that it is given, and silence is an
   const limits = vi.spyOn(AbortSignal, 'timeout');
   const server = new HttpServer('https://a.example');
   const { signal } = new AbortController();
-  const request = { path: 'rooms/00/presence', body: '{}', patience: 5_000 };
+  const request = { path: 'rooms/00/presence', body: '{}', bytes: false, patience: 5_000 };
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
   expect(await server.carry(request, signal)).toEqual({ status: 0, body: '' });
   expect(limits.mock.calls[0]?.[0]).toBe(5_000);
@@ -71,4 +71,22 @@ test('a participant’s request has the time that it is given, and silence is an
     status: 409,
     body: 'over',
   });
+});
+
+test('what is posted is JSON, or the bytes that the WASM module means', async () => {
+  const sent: RequestInit[] = [];
+  vi.stubGlobal('fetch', (_: string, options: RequestInit) => {
+    sent.push(options);
+    return Promise.resolve(new Response('{}', { status: 201 }));
+  });
+  const server = new HttpServer('https://a.example');
+  const { signal } = new AbortController();
+  const request = { path: 'shares', body: '__8A', patience: 5_000 };
+  await server.carry({ ...request, bytes: true }, signal);
+  await server.carry({ ...request, bytes: false }, signal);
+  const [bytes, json] = sent;
+  expect(bytes?.headers).toEqual({ 'content-type': 'application/octet-stream' });
+  const body = new Uint8Array(await (bytes?.body as Blob).arrayBuffer());
+  expect([...body]).toEqual([255, 255, 0]);
+  expect([json?.headers, json?.body]).toEqual([{ 'content-type': 'application/json' }, '__8A']);
 });

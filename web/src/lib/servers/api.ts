@@ -70,8 +70,10 @@ export function readServers(raw: string): ServerList {
 export interface Request {
   /** Path and query below `/api/v1/`. */
   path: string;
-  /** JSON to be posted; `null` if there is none. */
+  /** What is to be posted; `null` if there is nothing. */
   body: string | null;
+  /** Whether that is bytes, in base64url; otherwise it is JSON. */
+  bytes: boolean;
   /** Milliseconds that the server may take. */
   patience: number;
 }
@@ -124,9 +126,9 @@ export class HttpServer implements Server {
     return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }), {}, SOON)));
   }
 
-  async carry({ path, body, patience }: Request, signal: AbortSignal): Promise<Reply> {
-    const init: RequestInit = body === null ? {} : posted(body);
+  async carry({ path, body, bytes, patience }: Request, signal: AbortSignal): Promise<Reply> {
     try {
+      const init = body === null ? {} : bytes ? given(fromBase64(body)) : posted(body);
       return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, MOST_CARRIED);
     } catch {
       return { status: 0, body: '' };
@@ -157,12 +159,7 @@ export class HttpServer implements Server {
     bytes: Uint8Array,
     headers: Record<string, string> = {},
   ): Promise<string> {
-    const body = new Blob([bytes.slice()]);
-    return this.ask(
-      path,
-      { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body },
-      WORK,
-    );
+    return this.ask(path, given(bytes, headers), WORK);
   }
 
   private async exchange(
@@ -176,6 +173,15 @@ export class HttpServer implements Server {
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
     return whole(`${this.origin}${path}`, options, most);
   }
+}
+
+function given(bytes: Uint8Array, headers: Record<string, string> = {}): RequestInit {
+  const body = new Blob([bytes.slice()]);
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream', ...headers },
+    body,
+  };
 }
 
 function posted(body: string): RequestInit {

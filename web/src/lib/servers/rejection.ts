@@ -1,7 +1,7 @@
 // Why a history is not believed, in the reader's language.
 
 import { t } from '../../i18n/decision';
-import { readFinding, type Finding } from '../decisions/decision';
+import type { Finding } from '../decisions/decision';
 
 export interface Rejection {
   finding: Finding;
@@ -9,22 +9,18 @@ export interface Rejection {
   detail: string;
 }
 
+/** What was found is not what honest servers show: nothing may be answered. */
+export class Refused extends Error {
+  constructor(readonly doubt: Rejection) {
+    super(doubt.detail);
+  }
+}
+
 /** Two servers show different histories. */
 export const different: Rejection = {
   finding: { kind: 'different' },
   detail: 'the servers show different histories',
 };
-
-/** What is the matter, from an error of whoever verifies. */
-export function rejectionOf(
-  error: unknown,
-  verifier: { finding(): string | undefined },
-): Rejection {
-  return {
-    finding: readFinding(verifier.finding()),
-    detail: error instanceof Error ? error.message : String(error),
-  };
-}
 
 /** A sentence without a full stop. */
 export function sentenceOf({ finding, detail }: Rejection): string {

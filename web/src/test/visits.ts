@@ -1,0 +1,78 @@
+// Servers of a decision that answer as they are written to have answered, in
+// `crates/client/tests/traces`.
+
+import { readFileSync } from 'node:fs';
+
+import { systemClock, type Clock } from '../lib/page/clock';
+
+/** A request that was sent; a body of bytes is in base64url. */
+export interface Sent {
+  at: number;
+  party: number;
+  path: string;
+  body: string | null;
+}
+
+/** See `crates/client/tests/visitor/script.rs`. */
+export interface Script {
+  servers: { servers: { party: number; url: string }[] };
+  decision: string;
+  key: number[];
+  seed: number[];
+  start: number;
+  lasts: number;
+  wishes: { at: number; answers: number[] | null }[];
+  exchanges: Exchange[];
+}
+
+export interface Exchange extends Sent {
+  delay: number;
+  /** 0 if no answer comes. */
+  status: number;
+  answer: string;
+}
+
+export function scriptOf(name: string): Script {
+  const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(path, 'utf8')) as Script;
+}
+
+export class Played {
+  readonly sent: Sent[] = [];
+  /** Nothing more happens at the servers. */
+  isOver = false;
+  private left: Exchange[];
+  private readonly given: Exchange[] = [];
+
+  constructor(readonly script: Script) {
+    this.left = [...script.exchanges];
+  }
+
+  /** What is written of a request, or was answered to the same one last; nothing otherwise. */
+  answer(party: number, path: string, body: string | null): Exchange | undefined {
+    this.sent.push({ at: Date.now() - this.script.start, party, path, body });
+    const same = (one: Sent) => one.party === party && one.path === path && one.body === body;
+    const found = this.isOver ? undefined : this.left.find(same);
+    if (!found) return this.given.findLast(same);
+    this.left = this.left.filter((one) => one !== found);
+    this.given.push(found);
+    return found;
+  }
+
+  /** The records that were handed in. */
+  handedIn(): { party: number; body: string }[] {
+    return this.sent.flatMap(({ party, path, body }) =>
+      path.endsWith('/records') && body !== null ? [{ party, body }] : [],
+    );
+  }
+}
+
+/** What is written to be sent. */
+export const written = ({ exchanges }: Script): Sent[] =>
+  exchanges.map(({ at, party, path, body }) => ({ at, party, path, body }));
+
+/** The clock of vitest's timers, on which what is due at once takes no time. */
+export const atOnce: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => (ms <= 0 ? Promise.resolve() : systemClock.sleep(ms, signal)),
+};
