@@ -16,7 +16,7 @@ use ostrakon_additive::client::{
     OwnSeeds, Registration, RegistrationName, SlotName, register, submit,
 };
 use ostrakon_additive::three::cost;
-use ostrakon_additive::three::epoch::{Marks, TakenIn, mix};
+use ostrakon_additive::three::epoch::{Marks, Participants, TakenIn, mix};
 use ostrakon_additive::three::keys::{BatchKeys, set_up};
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec};
 use ostrakon_additive::three::registration::{Looked, RegistrationKey, Registry, agree};
@@ -160,8 +160,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (slots, registry, marks) = (slots.clone(), &registries[i], &memories[i]);
         async move {
             let batch = batch.map_err(|error| error.to_string())?;
-            let registry = std::future::ready(Ok(registry));
-            let mixed = mix(&party, batch, spec, slots, registry, marks, randomness).await;
+            let participants = Participants::Registered(registry, slots);
+            let mixed = mix(&party, batch, spec, participants, marks, randomness).await;
             Ok::<_, String>(mixed.map_err(|error| error.to_string())?.open().await.table.len())
         }
         .boxed_local()

@@ -48,7 +48,7 @@ impl Phases {
         let nothing = Cost::default();
         match engine {
             EngineKind::Clarion => {
-                let registering = clarion::registering(rows, 0, 0);
+                let registering = clarion::registering_with_epoch(0, 0);
                 let until_ready = registering
                     + clarion::sealing(rows)
                     + clarion::mixing(rows, width)

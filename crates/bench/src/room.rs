@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use ostrakon_additive::three::messages::{self as clarion, RegistrationSpec};
+use ostrakon_additive::three::messages as clarion;
 use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::board::{Published, SALT};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
@@ -215,9 +215,6 @@ impl Room {
         let context = context_digest(&self.servers.session, &self.context);
         let number = self.context.epoch.number;
         if self.context.engine == EngineKind::Clarion {
-            // The run's name does not depend on the keys.
-            let keys = Default::default();
-            let registering = RegistrationSpec { context, number, slots: rows, keys };
             let spec = clarion::EpochSpec {
                 context,
                 number,
@@ -227,7 +224,7 @@ impl Room {
                 width,
                 minimum: self.context.minimum,
             };
-            return vec![registering.instance(), spec.instance()];
+            return vec![spec.instance()];
         }
         let spec = EpochSpec {
             context,

@@ -5,6 +5,8 @@ use super::{Edit, Tested};
 const CHECKS: &str = "crates/additive/src/three/checks.rs";
 const REGISTRATION: &str = "crates/additive/src/three/registration.rs";
 const EPOCH: &str = "crates/additive/src/three/epoch.rs";
+const SEALING: &str = "crates/additive/src/three/sealing.rs";
+const HANDED: &str = "crates/additive/src/three/handed.rs";
 const DIAL: &str = "crates/messaging/src/dial.rs";
 
 /// The check of z2, and what takes its place.
@@ -108,7 +110,7 @@ pub(super) const CLARION: &[Tested] = &[
         package: "ostrakon-additive",
         test: "a_row_for_another_registration",
         edits: &[Edit {
-            file: "crates/additive/src/three/epoch.rs",
+            file: SEALING,
             from: "                submission.registration() == *held.registration()
                     && submission",
             to: "                submission",
@@ -130,8 +132,8 @@ pub(super) const CLARION: &[Tested] = &[
         test: "false_forwarded_seed",
         edits: &[Edit {
             file: REGISTRATION,
-            from: "                    == entry.registration.commitment(pair)",
-            to: "                    == entry.registration.commitment(pair)
+            from: "                    == entry.commitment(pair)",
+            to: "                    == entry.commitment(pair)
                     || !seed.is_empty()",
         }],
     },
@@ -156,11 +158,41 @@ pub(super) const CLARION: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a second word on who lacks seeds, or a second seal",
+        package: "ostrakon-additive",
+        test: "joint::a_list_changed_after_a_crash",
+        edits: &[Edit {
+            file: EPOCH,
+            from: "        if self.record(\"accepted\", &digest.0)? != digest.0 {",
+            to: "        if self.record(\"accepted\", &digest.0)?.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "a row counts that does not name its registration",
+        package: "ostrakon-additive",
+        test: "a_registration_that_the_row_does_not_name",
+        edits: &[Edit {
+            file: HANDED,
+            from: "(submitted.registration() == *found.content()).then(|| {",
+            to: "(submitted.registration() != Digest([0; 32])).then(|| {",
+        }],
+    },
+    Tested {
+        name: "what was found of other bytes counts for those kept",
+        package: "ostrakon-additive",
+        test: "these_bytes_only",
+        edits: &[Edit {
+            file: HANDED,
+            from: "seen.print.is_some() && seen.print == self.prints.of(bytes)",
+            to: "seen.print.is_some() && self.prints.of(bytes).is_some()",
+        }],
+    },
+    Tested {
         name: "a commitment to a coin changes over a crash",
         package: "ostrakon-additive",
         test: "coin_committed_twice",
         edits: &[Edit {
-            file: EPOCH,
+            file: SEALING,
             from: "        let standing = self.record(\"coin commitments\", &wire::encode(&heard))?;",
             to: "        let standing = wire::encode(&heard);",
         }],

@@ -9,8 +9,8 @@ use ostrakon_party::{Body, Received};
 use ostrakon_threeparty::Statement;
 
 use super::columns::{add, compress, compress_stream, permute, read, unpermute, write};
-use super::epoch::Halt;
 use super::fault::{Abort, Contradiction};
+use super::halt::Halt;
 use super::keys::Purpose;
 use super::messages::{A, B, FG, Kind, L, M, TABLES, U, WORDS, WordRoute, YZ};
 use super::registration::Run;

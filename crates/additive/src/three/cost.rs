@@ -9,6 +9,7 @@
 //! | keys of a batch, and of registrations | nothing | 11 |
 //! | registering | `36·6·A` for `A` registrations that all hold; lacking seeds | 6, or 7 |
 //! | sealing | `36·6·A` for `A` submissions that all servers hold | 3 |
+//! | registering with an epoch | lacking seeds | 2, or 3 |
 //! | tables, each with a salt | `4·N·(W + 8)` | 3 |
 //! | statement, coin | nothing | 4 |
 //! | check words | `80·N` | 2 |
@@ -48,6 +49,16 @@ pub fn registering(registrations: u32, lacking: u32, given: u32) -> Cost {
 /// Rounds of [`registering`] while nobody lacks a seed: lists and their vote, what is lacking, the
 /// vote on what results. Seeds that are given take one more.
 pub const REGISTERING_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + BROADCAST_ROUNDS + 1;
+
+/// What registering with an epoch adds to it, where no registrations come before: what is lacking,
+/// and given, as in [`registering`].
+pub fn registering_with_epoch(lacking: u32, given: u32) -> Cost {
+    let whole = registering(0, lacking, given);
+    Cost { table: whole.table, constant: broadcast(0) }
+}
+
+/// Rounds of [`registering_with_epoch`] while nobody lacks a seed.
+pub const REGISTERING_WITH_EPOCH_ROUNDS: u32 = BROADCAST_ROUNDS;
 
 /// Sealing submissions that all three servers hold, with the statements about seeds and the
 /// commitments to the coin.

@@ -1,103 +1,35 @@
 //! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
 
-use std::borrow::{Borrow, Cow};
-
 use futures::future::{Either, pending, select, try_join, try_join3};
-use ostrakon_crypto::{Digest, Secret, Transcript};
+use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, wire};
 use ostrakon_threeparty::marks::epoch_mark;
-use ostrakon_threeparty::pair::Pair;
-use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::run::either;
-use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
-use ostrakon_threeparty::{Offence, Protocol, coin};
-use rayon::prelude::*;
+use ostrakon_threeparty::seal;
+use ostrakon_threeparty::{Offence, coin};
 
 use super::checks::{Checks, Made, place};
 use super::columns;
 use super::fault::{Abort, Fault};
-use super::keys::{BatchKeys, EpochKeys, PairStatement, Purpose};
+use super::halt::Halt;
+use super::handed;
+use super::keys::{BatchKeys, EpochKeys, Purpose};
+use super::looked::opened;
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
-use super::registration::{Held, Registry, Run, Unregistered};
-use super::tables::{Mixing, Owner, Pads};
+use super::registration::{self, Run};
+use super::sealing::{Begun, Epoch, Kept, OTHER_ROUND, Sealed, left, owners};
+use super::tables::{Mixing, Pads};
 use super::{P1, P2};
 use crate::client::PadContext;
 
-pub use super::intake::{Refused, TakenIn, check, signed, verify_signature};
+pub use super::halt::Unmixed;
+pub use super::handed::{Joint, Looking, Seen};
+pub use super::intake::{Refused, TakenIn, check, verify_signature};
 pub use super::prints::Prints;
+pub use super::sealing::{Participants, Registering, spent_mark};
 pub use ostrakon_threeparty::Marks;
-
-/// Why an epoch ended without an output. Nothing of the rows has been revealed, but where something
-/// else is said.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmixed {
-    /// A server is proved to have cheated.
-    #[error(transparent)]
-    Fault(Box<Fault>),
-    /// A server has stopped. Who is at fault cannot be proved.
-    #[error("{by} has stopped the epoch; one of {pair:?} is at fault")]
-    Aborted {
-        /// Who stopped first, as far as is known here.
-        by: PartyId,
-        /// The two of whom one is at fault, as far as it can be told.
-        pair: Option<Pair>,
-    },
-    /// Fewer submissions than the minimum, not counting the largest class.
-    #[error("only {0} submissions can be vouched for")]
-    TooFew(u32),
-    /// The batch has been spent on other rows.
-    #[error("the batch is already spent on other rows")]
-    Spent,
-    /// A mark could not be written or read: the epoch is to be tried again once that is possible.
-    /// This server may have been ready, so the others may open and read all: [`may_have_opened`]
-    /// tells.
-    #[error("a durable mark could not be written: {0}")]
-    Marks(String),
-    /// What the caller gave does not fit together; nothing of the mix was sent.
-    #[error("the epoch cannot begin: {0}")]
-    Unfit(&'static str),
-}
-
-/// Why the computation ends before Ready.
-pub enum Halt {
-    /// Something to be told to the peers.
-    Stop(Abort),
-    /// An end that all find alike, or a failure of this server alone.
-    End(Unmixed),
-}
-
-impl From<Fault> for Halt {
-    fn from(fault: Fault) -> Self {
-        Halt::Stop(Abort::Fault(Box::new(fault)))
-    }
-}
-
-impl From<Unsealed<Fault>> for Halt {
-    fn from(unsealed: Unsealed<Fault>) -> Self {
-        match unsealed {
-            Unsealed::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
-            Unsealed::Marks(why) => Halt::End(Unmixed::Marks(why)),
-        }
-    }
-}
-
-impl From<Unregistered> for Halt {
-    fn from(why: Unregistered) -> Self {
-        match why {
-            Unregistered::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
-            Unregistered::Disagreement(pair) => Halt::Stop(Abort::Seeds(pair)),
-            Unregistered::Marks(why) => Halt::End(Unmixed::Marks(why)),
-            Unregistered::Unfit(why) => Halt::End(Unmixed::Unfit(why)),
-        }
-    }
-}
-
-/// The batch's mark: the one sealed list that it may be used on.
-pub fn spent_mark(spec: &EpochSpec) -> String {
-    format!("clarion batch {} spent on", spec.batch)
-}
 
 /// Whether, by its marks, this server may have let somebody read messages of the epoch. It has not
 /// if it never was ready, or if it stopped.
@@ -109,13 +41,10 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// Mixes. After a crash the same call with the same slots, registry and batch continues: what this
 /// server sends again is what it sent before.
 ///
-/// `registry` brings those who are registered. Where they register for this epoch alone it is
-/// [`super::registration::agree`], which a crash has repeated like the rest: like the rest, it then
-/// stops nobody who was ready.
-///
 /// Marks, each written before the message that depends on it is sent: its contribution to the coin;
-/// all commitments to it; the lists, if they differ; the sealed list; what the batch is spent on;
-/// the header of each table received; the joint coin; the outcome and the certificate.
+/// all commitments to it; the lists, if they differ; what is accepted of who registers; the sealed
+/// list; what the batch is spent on; the header of each table received; the joint coin; the outcome
+/// and the certificate.
 ///
 /// `randomness` is 32 fresh random bytes.
 ///
@@ -124,12 +53,11 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 ///
 /// # Errors
 /// [`Unmixed`].
-pub async fn mix<R: Borrow<Registry>>(
+pub async fn mix(
     party: &Party,
     batch: BatchKeys,
     spec: EpochSpec,
-    slots: Vec<Slot<TakenIn<'_>>>,
-    registry: impl Future<Output = Result<R, Unregistered>>,
+    participants: Participants<'_>,
     marks: &dyn Marks,
     randomness: [u8; 32],
 ) -> Result<Mixed, Unmixed> {
@@ -141,11 +69,8 @@ pub async fn mix<R: Borrow<Registry>>(
         return Err(Unmixed::Unfit("its size is not within the limits"));
     }
     let outcome = Outcome { run: &run, marks };
-    let mixing = async {
-        let registry = registry.await?;
-        let epoch = Epoch { run: &run, spec: &spec, marks, registry: registry.borrow() };
-        epoch.checked(batch.epoch(&spec), slots, randomness).await
-    };
+    let epoch = Epoch { run: &run, spec: &spec, marks };
+    let mixing = epoch.checked(batch.epoch(&spec), participants, randomness);
     let state = match outcome.standing()? {
         Some(Standing::Ready(digest)) => resumed(outcome, &digest, mixing).await?,
         Some(Standing::Stopped(by, why)) => return Err(outcome.stopped(by, why)),
@@ -271,65 +196,82 @@ struct Checked {
     z1: Digest,
 }
 
-/// What is sealed, as tables need it.
-struct Sealed<'a, 's> {
-    digest: Digest,
-    owners: Vec<Owner<'a>>,
-    /// In order of slots.
-    submissions: Vec<Cow<'s, TakenIn<'s>>>,
-}
-
-/// Slots, and what is held of their owners.
-type Registered<'a, 't> = (Vec<Slot<TakenIn<'t>>>, Vec<&'a Held>);
-
-/// Whose accepted slots are, both lists being in ascending order.
-fn owners<'a>(
-    slots: &[Slot<TakenIn<'_>>],
-    held: &[&'a Held],
-    accepted: &[(u32, Digest)],
-) -> Vec<Owner<'a>> {
-    let mut known = slots.iter().zip(held);
-    let owner = |(slot, _): &(u32, Digest)| {
-        let known = known.find(|(known, _)| known.slot == *slot);
-        let (known, held) = known.expect("accepted slots are among the given ones, in order");
-        Owner { slot: *slot, key: known.owner, held }
-    };
-    accepted.iter().map(owner).collect()
-}
-
-struct Epoch<'a> {
-    run: &'a Run,
-    spec: &'a EpochSpec,
-    marks: &'a dyn Marks,
-    registry: &'a Registry,
-}
-
-impl<'a> Epoch<'a> {
-    fn record(&self, what: &str, value: &[u8]) -> Result<Vec<u8>, Halt> {
-        let name = epoch_mark(&self.run.subject.instance(), what);
-        self.marks.record(&name, value).map_err(|why| Halt::End(Unmixed::Marks(why)))
-    }
-
+impl Epoch<'_> {
     /// E0 to E13.
     async fn checked(
         &self,
         keys: EpochKeys,
-        slots: Vec<Slot<TakenIn<'_>>>,
+        participants: Participants<'_>,
         randomness: [u8; 32],
     ) -> Result<Checked, Halt> {
-        let (slots, held) = self.registered(slots)?;
-        let (seeds, coin, sealed) = self.sealed(&keys, &slots, &held, randomness).await?;
+        match participants {
+            Participants::Registered(registry, slots) => {
+                let (slots, held) = self.registered(registry, slots)?;
+                let (begun, (accepted, taken)) = self.listed(&keys, &slots, randomness).await?;
+                let digest = self.seal(&accepted, seal::digest(&accepted)).await?;
+                let owners = owners(&slots, &held, &accepted);
+                let padded = taken.iter().map(|taken| taken.padded()).collect();
+                self.mixed(keys, begun, &Sealed { digest, owners, padded }).await
+            }
+            Participants::Registering(registering) => {
+                self.registering(keys, registering, randomness).await
+            }
+        }
+    }
+
+    /// J1 to J4, and what follows.
+    async fn registering(
+        &self,
+        keys: EpochKeys,
+        registering: Registering<'_>,
+        randomness: [u8; 32],
+    ) -> Result<Checked, Halt> {
+        let (party, Registering { spec, key, slots }) = (&self.run.party, registering);
+        if spec.keys[party.id.index()] != key.public() {
+            let why = "participants were told another key of this server";
+            return Err(Halt::End(Unmixed::Unfit(why)));
+        }
+        if self.spec.round != 0 {
+            return Err(Halt::End(Unmixed::Unfit(OTHER_ROUND)));
+        }
+        // J1, J2.
+        let (slots, seeds) = handed::genuine(self.spec, &spec, slots);
+        let (begun, (accepted, handed)) = self.listed(&keys, &slots, randomness).await?;
+        // J3.
+        let digest = seal::digest(&accepted);
+        if self.record("accepted", &digest.0)? != digest.0 {
+            // A peer shows another list than before a restart; what followed from that one is said.
+            return pending().await;
+        }
+        let mut opened = opened(party, key, &slots, seeds, &accepted, &handed);
+        registration::complete(self.run, &mut opened).await?;
+        let all = opened.len() == accepted.len();
+        let (accepted, padded) = left(&opened, accepted, &handed);
+        // J4.
+        let digest = if all { digest } else { seal::digest(&accepted) };
+        let digest = self.seal(&accepted, digest).await?;
+        let held = Kept::of(party.id, opened);
+        let owners = held.iter().map(Kept::owner).collect();
+        self.mixed(keys, begun, &Sealed { digest, owners, padded }).await
+    }
+
+    /// E6 to E13.
+    async fn mixed(
+        &self,
+        keys: EpochKeys,
+        begun: Begun,
+        sealed: &Sealed<'_>,
+    ) -> Result<Checked, Halt> {
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
         let mixing = Mixing::new(rows, width, keys);
         let context = PadContext::new(&self.spec.context, self.spec.round);
         let pads = Pads::new(context, &sealed.owners);
-        let padded: Vec<&[u8]> = sealed.submissions.iter().map(|taken| taken.padded()).collect();
-        let (made, headers) = self.tables(&mixing, &pads, &padded).await?;
+        let padded = &sealed.padded;
+        let (made, headers) = self.tables(&mixing, &pads, padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
-        let coin = self.toss(coin).await?;
+        let coin = self.toss(begun.coin).await?;
         let c = columns::vectors(&coin, width);
-        let checks =
-            Checks { run: self.run, mixing: &mixing, pads: &pads, padded: &padded, made, c };
+        let checks = Checks { run: self.run, mixing: &mixing, pads: &pads, padded, made, c };
         let made = checks.run().await?;
         let mut transcript = Transcript::new("ostrakon/v1/clarion/ready");
         transcript.field(&sealed.digest.0).field(&coin.0);
@@ -337,121 +279,7 @@ impl<'a> Epoch<'a> {
             transcript.field(&digest.0);
         });
         let (ready, z1) = (transcript.finish(), digests[2]);
-        Ok(Checked { ready, mixing, made, seeds, tables, z1 })
-    }
-
-    /// E0 to E5.
-    async fn sealed<'s>(
-        &self,
-        keys: &EpochKeys,
-        slots: &'s [Slot<TakenIn<'s>>],
-        held: &[&'a Held],
-        randomness: [u8; 32],
-    ) -> Result<([Received; 3], coin::Committed, Sealed<'a, 's>), Halt> {
-        let (run, spec) = (self.run, self.spec);
-        let contribution = self.contribution(randomness)?;
-        let (nonce, value) = contribution.split_at(32);
-        let nonce = nonce.try_into().expect("half of 64 bytes");
-        let steps_of_coin = (steps::COIN_COMMITMENT, steps::COIN_OPENING);
-        let statement = PairStatement::encode(&keys.statement());
-        let scope = Scope { context: spec.signed(), width: spec.width };
-        let (seeds, committed, (accepted, submissions)) = try_join3(
-            async { run.broadcast(Kind::SeedStatement, statement).await.map_err(Halt::from) },
-            async { coin::commit(run, steps_of_coin, nonce, value).await.map_err(Halt::from) },
-            async { seal::agree(run, &scope, slots, self.marks).await.map_err(Halt::from) },
-        )
-        .await?;
-        self.stand_by(&committed)?;
-        for pair in Pair::ALL {
-            let [x, y] = pair
-                .members()
-                .map(|member| PairStatement::of(&seeds[usize::from(member)].body, member, pair));
-            if x != y {
-                return Err(Halt::Stop(Abort::Keys(pair)));
-            }
-        }
-        let digest = self.seal(&accepted).await?;
-        let owners = owners(slots, held, &accepted);
-        Ok((seeds, committed, Sealed { digest, owners, submissions }))
-    }
-
-    /// The slots of those who are registered, in ascending order and with what is held of their
-    /// owners, without submissions that name another registration. Seeds of another round are
-    /// nobody's for this epoch: with them, two epochs could have the same pads.
-    fn registered<'t>(
-        &self,
-        mut slots: Vec<Slot<TakenIn<'t>>>,
-    ) -> Result<Registered<'a, 't>, Halt> {
-        slots.retain(|slot| slot.slot < self.spec.slots);
-        slots.sort_unstable_by_key(|slot| slot.slot);
-        let (width, round, registry) = (self.spec.width as usize, self.spec.round, self.registry);
-        let mut found = registry.find(slots.iter().map(|slot| &slot.owner));
-        let look = |(slot, held): (&mut Slot<TakenIn<'t>>, &mut Option<&'a Held>)| {
-            let Some(held) = held else { return };
-            let fits = |submission: &TakenIn<'t>| {
-                submission.registration() == *held.registration()
-                    && submission.padded().len() == width
-            };
-            slot.submission = slot.submission.take().filter(fits);
-        };
-        slots.par_iter_mut().zip(&mut found).with_min_len(1024).for_each(look);
-        let mut known = found.iter();
-        slots.retain(|_| known.next().is_some_and(Option::is_some));
-        let held: Vec<&'a Held> = found.into_iter().flatten().collect();
-        if held.iter().all(|held| held.seeds().iter().all(|seed| seed.round() == round)) {
-            return Ok((slots, held));
-        }
-        Err(Halt::End(Unmixed::Unfit("the seeds are of another round than the epoch")))
-    }
-
-    /// This server's nonce and contribution to the coin, the same after a crash.
-    fn contribution(&self, randomness: [u8; 32]) -> Result<Vec<u8>, Halt> {
-        let mut drawn = [0; 64];
-        Secret::new(randomness).fill("ostrakon/v1/clarion/coin contribution", &[], &mut drawn);
-        let standing = self.record("coin contribution", &drawn)?;
-        if standing.len() != drawn.len() {
-            return Err(Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())));
-        }
-        Ok(standing)
-    }
-
-    /// Marks everybody's commitment to the coin, before the seal vote and so before anybody opens.
-    /// Who commits to something else after a crash has seen what the coin would be, or would let
-    /// the two others compute with different ones.
-    fn stand_by(&self, committed: &coin::Committed) -> Result<(), Halt> {
-        let heard = committed.headers();
-        let standing = self.record("coin commitments", &wire::encode(&heard))?;
-        let standing: [SignedHeader; 3] = wire::decode(&standing)
-            .map_err(|_| Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())))?;
-        for (before, now) in standing.into_iter().zip(heard) {
-            if before.contradicts(&now) {
-                let two = Offence::Equivocation(Box::new([before, now]));
-                return Err(self.run.fault(now.header.from, two).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// E4, E5.
-    async fn seal(&self, accepted: &[(u32, Digest)]) -> Result<Digest, Halt> {
-        let count = seal::guaranteed(accepted.iter().map(|(slot, _)| *slot));
-        let digest = seal::digest(accepted);
-        let enough = count >= self.spec.minimum && !accepted.is_empty();
-        let result: &[u8] = if enough { &digest.0 } else { &[] };
-        let standing = self.record("sealed", result)?;
-        if standing.is_empty() {
-            return Err(Halt::End(Unmixed::TooFew(count)));
-        }
-        if standing != result {
-            // A peer shows other signatures than before a restart; this server may be ready.
-            return pending().await;
-        }
-        let spent = self.marks.record_spent(&spent_mark(self.spec), result);
-        if spent.map_err(|why| Halt::End(Unmixed::Marks(why)))? != result {
-            return Err(Halt::End(Unmixed::Spent));
-        }
-        seal::vote(self.run, steps::SEAL_VOTE, &digest).await?;
-        Ok(digest)
+        Ok(Checked { ready, mixing, made, seeds: begun.seeds, tables, z1 })
     }
 
     /// E6 to E8. Returns this server's tables and the signed headers of what it sent and received.

@@ -1,7 +1,5 @@
 //! Whether a server takes a submission in (`docs/spec/clarion.md`, C3).
 
-use std::borrow::Cow;
-
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_threeparty::seal::Sealable;
@@ -9,7 +7,6 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 
 use super::messages::EpochSpec;
-use super::prints::Prints;
 use super::registration::Registry;
 use crate::client::{SUBMISSION_OVERHEAD, Submission};
 
@@ -63,89 +60,85 @@ pub fn verify_signature(
     owner: &VerifyingKey,
     submission: &Submission,
 ) -> bool {
-    signed(spec, slot, owner, submission).is_some()
-}
-
-/// What lists hold of a submission, if its signature is its owner's.
-#[must_use]
-pub fn signed(
-    spec: &EpochSpec,
-    slot: u32,
-    owner: &VerifyingKey,
-    submission: &Submission,
-) -> Option<Digest> {
     let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
-    owner.verifies(&listed, &submission.signature).then_some(listed)
+    owner.verifies(&listed, &submission.signature)
 }
 
-/// A submission as it was handed in, byte for byte, with what lists hold of it, where that was made
-/// as it came in.
-#[derive(Clone)]
-pub struct TakenIn<'a> {
-    bytes: Cow<'a, [u8]>,
-    listed: Option<Digest>,
-}
+/// The bytes of a submission ([`Submission::to_bytes`]), and what is where in them.
+#[derive(Clone, Copy)]
+pub(super) struct Submitted<'b>(&'b [u8]);
 
-impl<'a> TakenIn<'a> {
-    /// The submission with these bytes ([`Submission::to_bytes`]); `None` if they are too few for
-    /// one. `listed` is what [`signed`] found of it for the same epoch, slot and owner.
-    pub fn of(bytes: &'a [u8], listed: Option<Digest>) -> Option<Self> {
-        let whole = bytes.len() >= SUBMISSION_OVERHEAD;
-        whole.then_some(Self { bytes: Cow::Borrowed(bytes), listed })
+impl<'b> Submitted<'b> {
+    /// `None` if they are too few for one.
+    pub fn of(bytes: &'b [u8]) -> Option<Self> {
+        (bytes.len() >= SUBMISSION_OVERHEAD).then_some(Self(bytes))
     }
 
-    /// The same, with what was found `before`, print and entry of lists, if it is of these bytes.
-    pub fn again(before: Option<(u64, Digest)>, bytes: &'a [u8], prints: &Prints) -> Option<Self> {
-        let same = before.filter(|(print, _)| prints.of(bytes) == Some(*print));
-        Self::of(bytes, same.map(|(_, listed)| listed))
+    /// The content of its owner's registration, as it says.
+    pub fn registration(self) -> Digest {
+        Digest(*self.0.first_chunk().expect("the length was checked"))
+    }
+
+    pub fn signature(self) -> Signature {
+        let signature = self.0[..SUBMISSION_OVERHEAD].last_chunk();
+        Signature(*signature.expect("the length was checked"))
+    }
+
+    pub fn padded(self) -> &'b [u8] {
+        &self.0[SUBMISSION_OVERHEAD..]
+    }
+}
+
+/// A submission of somebody who has registered before, as it was handed in, byte for byte.
+#[derive(Clone)]
+pub struct TakenIn(Vec<u8>);
+
+impl TakenIn {
+    fn submitted(&self) -> Submitted<'_> {
+        Submitted::of(&self.0).expect("it was made of a whole one")
     }
 
     /// The content of its owner's registration.
     pub fn registration(&self) -> Digest {
-        Digest(*self.bytes.first_chunk().expect("the length was checked"))
+        self.submitted().registration()
     }
 
     /// The padded row.
     pub fn padded(&self) -> &[u8] {
-        &self.bytes[SUBMISSION_OVERHEAD..]
+        self.submitted().padded()
     }
 }
 
-impl From<Submission> for TakenIn<'_> {
+impl From<Submission> for TakenIn {
     fn from(submission: Submission) -> Self {
-        Self { bytes: Cow::Owned(submission.to_bytes()), listed: None }
+        Self(submission.to_bytes())
     }
 }
 
-impl Serialize for TakenIn<'_> {
+impl Serialize for TakenIn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let submission = Submission::from_bytes(&self.bytes);
+        let submission = Submission::from_bytes(&self.0);
         submission.ok_or_else(|| S::Error::custom("no submission"))?.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for TakenIn<'_> {
+impl<'de> Deserialize<'de> for TakenIn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Submission::deserialize(deserializer).map(Self::from)
     }
 }
 
-impl Sealable for TakenIn<'_> {
+impl Sealable for TakenIn {
     fn content(&self) -> Digest {
         Submission::content_of(self.padded(), &self.registration())
     }
 
     fn signature(&self) -> Signature {
-        let signature = self.bytes[..SUBMISSION_OVERHEAD].last_chunk();
-        Signature(*signature.expect("the length was checked"))
+        self.submitted().signature()
     }
 
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
         Submission::listed(context, slot, owner, content)
-    }
-
-    fn as_listed(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> Digest {
-        self.listed.unwrap_or_else(|| Self::listed(context, slot, owner, &self.content()))
     }
 
     fn is_wide(&self, width: usize) -> bool {

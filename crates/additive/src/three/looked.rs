@@ -12,22 +12,19 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 
 use super::messages::RegistrationSpec;
-use super::prints::Prints;
 use super::registration::RegistrationKey;
 use crate::client::{BOX, BOX_BYTES, REGISTRATION_BYTES, Registration, box_about, commitment};
 
 /// What a server has found of a registration by itself: that it is its owner's for the occasion,
 /// and what the own box holds. That takes public-key operations, which need not wait until the
 /// servers agree, so registrations are looked at as they come in.
-pub struct Found {
+pub(super) struct Found {
     occasion: Digest,
     number: u32,
     owner: VerifyingKey,
     content: Digest,
     listed: Digest,
     seeds: Seeds,
-    /// Of the registration's bytes.
-    print: Option<u64>,
 }
 
 /// The own pairs' seeds, those that open their commitments.
@@ -43,23 +40,8 @@ impl Found {
         key: &RegistrationKey,
         number: u32,
         owner: &VerifyingKey,
-        bytes: &[u8; REGISTRATION_BYTES],
-        prints: &Prints,
-    ) -> Option<Box<Self>> {
-        let registration = Registration::from_bytes(bytes);
-        let print = prints.of(bytes);
-        Self::of_whole(party, spec, key, number, owner, &registration, print)
-    }
-
-    fn of_whole(
-        party: &Party,
-        spec: &RegistrationSpec,
-        key: &RegistrationKey,
-        number: u32,
-        owner: &VerifyingKey,
         registration: &Registration,
-        print: Option<u64>,
-    ) -> Option<Box<Self>> {
+    ) -> Option<Self> {
         let (occasion, content) = (spec.occasion(), registration.content());
         let listed = Registration::listed(&occasion, number, owner, &content);
         let genuine =
@@ -67,43 +49,33 @@ impl Found {
         genuine.then(|| {
             let deployment = &party.roster.session.0;
             let seeds = open(deployment, key, party.id.0, owner, registration);
-            Box::new(Self { occasion, number, owner: *owner, content, listed, seeds, print })
+            Self { occasion, number, owner: *owner, content, listed, seeds }
         })
     }
 
+    pub fn content(&self) -> &Digest {
+        &self.content
+    }
+
+    pub fn into_seeds(self) -> Seeds {
+        self.seeds
+    }
+
     /// Whether it was looked at for this use.
-    fn is_for(&self, occasion: &Digest, number: u32, owner: &VerifyingKey) -> bool {
+    pub fn is_for(&self, occasion: &Digest, number: u32, owner: &VerifyingKey) -> bool {
         (&self.occasion, self.number, &self.owner) == (occasion, number, owner)
     }
 }
 
 /// A registration, as it was handed in, with what was found of it.
-pub struct Looked<'a> {
-    bytes: Cow<'a, [u8]>,
+pub struct Looked {
+    bytes: Vec<u8>,
     found: Box<Found>,
 }
 
-impl<'a> Looked<'a> {
-    /// Looks at a registration's bytes, unless what was found `before` is of the same ones.
-    #[expect(clippy::too_many_arguments, reason = "what is looked at, and for what use")]
-    pub fn again(
-        before: Option<Box<Found>>,
-        party: &Party,
-        spec: &RegistrationSpec,
-        key: &RegistrationKey,
-        number: u32,
-        owner: &VerifyingKey,
-        bytes: &'a [u8; REGISTRATION_BYTES],
-        prints: &Prints,
-    ) -> Option<Self> {
-        let print = prints.of(bytes);
-        let found = before
-            .filter(|before| before.print.is_some() && before.print == print)
-            .or_else(|| Found::of(party, spec, key, number, owner, bytes, prints))?;
-        Some(Self { bytes: Cow::Borrowed(bytes), found })
-    }
-
-    /// Looks at a registration: [`Found::of`].
+impl Looked {
+    /// Looks at a registration of an owner under a number. `None` if it is not signed for the
+    /// occasion, or its boxes have another length.
     pub fn at(
         party: &Party,
         spec: &RegistrationSpec,
@@ -112,11 +84,11 @@ impl<'a> Looked<'a> {
         owner: &VerifyingKey,
         registration: &Registration,
     ) -> Option<Self> {
-        let found = Found::of_whole(party, spec, key, number, owner, registration, None)?;
-        Some(Self { bytes: Cow::Owned(registration.to_bytes()), found })
+        let found = Box::new(Found::of(party, spec, key, number, owner, registration)?);
+        Some(Self { bytes: registration.to_bytes(), found })
     }
 
-    fn parted(self) -> (Digested<'a>, Seeds) {
+    fn parted(self) -> (Digested, Seeds) {
         let Found { content, listed, seeds, .. } = *self.found;
         (Digested { bytes: self.bytes, content, listed: Some(listed) }, seeds)
     }
@@ -125,57 +97,53 @@ impl<'a> Looked<'a> {
 /// The bytes of a registration with its digests, which are made once. Of a peer's with other boxes
 /// there are no bytes; nobody takes it.
 #[derive(Clone)]
-pub(super) struct Digested<'a> {
-    bytes: Cow<'a, [u8]>,
+pub(super) struct Digested {
+    bytes: Vec<u8>,
     content: Digest,
     /// What lists hold of it, where it was looked at for that.
     listed: Option<Digest>,
 }
 
-impl Digested<'_> {
+impl Digested {
     fn registration(&self) -> Option<Registration> {
         self.bytes.first_chunk().map(Registration::from_bytes)
     }
-
-    /// The commitment to the seed of a pair.
-    pub fn commitment(&self, pair: Pair) -> Digest {
-        Digest(self.part(32 * pair.index()))
-    }
-
-    fn part<const N: usize>(&self, at: usize) -> [u8; N] {
-        let part = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
-        *part.expect("a registration that is taken has all its bytes")
-    }
 }
 
-impl From<Registration> for Digested<'_> {
+/// The bytes of a registration, from somewhere in them on.
+fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let part = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    *part.expect("a registration that is taken has all its bytes")
+}
+
+impl From<Registration> for Digested {
     fn from(registration: Registration) -> Self {
         let wellformed = registration.is_wellformed();
         let bytes = if wellformed { registration.to_bytes() } else { Vec::new() };
-        Self { bytes: Cow::Owned(bytes), content: registration.content(), listed: None }
+        Self { bytes, content: registration.content(), listed: None }
     }
 }
 
-impl Serialize for Digested<'_> {
+impl Serialize for Digested {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let registration = self.registration();
         registration.ok_or_else(|| S::Error::custom("no registration"))?.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Digested<'_> {
+impl<'de> Deserialize<'de> for Digested {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Registration::deserialize(deserializer).map(Self::from)
     }
 }
 
-impl Sealable for Digested<'_> {
+impl Sealable for Digested {
     fn content(&self) -> Digest {
         self.content
     }
 
     fn signature(&self) -> Signature {
-        Signature(self.part(REGISTRATION_BYTES - 64))
+        Signature(part(&self.bytes, REGISTRATION_BYTES - 64))
     }
 
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
@@ -196,21 +164,47 @@ impl Sealable for Digested<'_> {
 pub(super) struct Opened<'a> {
     pub number: u32,
     pub owner: VerifyingKey,
-    pub registration: &'a Digested<'a>,
+    bytes: &'a [u8],
     pub content: Digest,
     pub seeds: Seeds,
 }
 
+impl Opened<'_> {
+    /// The commitment to the seed of a pair.
+    pub fn commitment(&self, pair: Pair) -> Digest {
+        Digest(part(self.bytes, 32 * pair.index()))
+    }
+}
+
+/// What holds a registration.
+pub(super) trait Registers: Sealable {
+    /// All its bytes.
+    fn registration_bytes(&self) -> &[u8];
+
+    /// The digest of commitments and boxes.
+    fn registration_content(&self) -> Digest;
+}
+
+impl Registers for Digested {
+    fn registration_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn registration_content(&self) -> Digest {
+        self.content
+    }
+}
+
 /// The slots of the occasion in ascending order, without registrations that were looked at for
 /// something else, and the seeds of each of the others.
-pub(super) fn genuine<'a>(
+pub(super) fn genuine(
     spec: &RegistrationSpec,
-    mut slots: Vec<Slot<Looked<'a>>>,
-) -> (Vec<Slot<Digested<'a>>>, Vec<Option<Seeds>>) {
+    mut slots: Vec<Slot<Looked>>,
+) -> (Vec<Slot<Digested>>, Vec<Option<Seeds>>) {
     slots.sort_unstable_by_key(|slot| slot.slot);
     slots.retain(|slot| slot.slot < spec.slots);
     let occasion = spec.occasion();
-    let taken = |Slot { slot, owner, submission }: Slot<Looked<'a>>| {
+    let taken = |Slot { slot, owner, submission }: Slot<Looked>| {
         let looked = submission.filter(|looked| looked.found.is_for(&occasion, slot, &owner));
         let (submission, seeds) = looked.map(Looked::parted).unzip();
         (Slot { slot, owner, submission }, seeds)
@@ -220,33 +214,32 @@ pub(super) fn genuine<'a>(
 
 /// The accepted registrations, in ascending order, with what the own boxes hold; those that others
 /// gave are opened now.
-pub(super) fn opened<'a>(
+pub(super) fn opened<'a, M: Registers>(
     party: &Party,
     key: &RegistrationKey,
-    slots: &[Slot<Digested<'_>>],
+    slots: &[Slot<M>],
     seeds: Vec<Option<Seeds>>,
     accepted: &[(u32, Digest)],
-    registrations: &'a [Cow<'_, Digested<'_>>],
+    submissions: &'a [Cow<'_, M>],
 ) -> Vec<Opened<'a>> {
     let mut known = slots.iter().zip(seeds);
-    let of_slot = |((number, _), registration): (&(u32, Digest), &'a Cow<'_, Digested<'_>>)| {
+    let of_slot = |((number, _), held): (&(u32, Digest), &'a Cow<'_, M>)| {
         let slot = known.find(|(slot, _)| slot.slot == *number);
         let (slot, seeds) = slot.expect("accepted slots are among the given ones, in order");
         // What was found of another registration than the accepted one is not found of that.
-        let seeds = seeds.filter(|_| matches!(registration, Cow::Borrowed(_)));
-        (slot.owner, *number, &**registration, seeds)
+        let seeds = seeds.filter(|_| matches!(held, Cow::Borrowed(_)));
+        (slot.owner, *number, &**held, seeds)
     };
-    let entries: Vec<_> = accepted.iter().zip(registrations).map(of_slot).collect();
+    let entries: Vec<_> = accepted.iter().zip(submissions).map(of_slot).collect();
     let deployment = &party.roster.session.0;
-    let open = |(owner, number, registration, seeds)| {
-        let registration: &'a Digested<'_> = registration;
-        let seeds: Option<Seeds> = seeds;
-        let open = || match registration.registration() {
+    let open = |(owner, number, held, seeds): (VerifyingKey, u32, &'a M, Option<Seeds>)| {
+        let bytes = held.registration_bytes();
+        let open = || match bytes.first_chunk().map(Registration::from_bytes) {
             Some(whole) => open(deployment, key, party.id.0, &owner, &whole),
             None => [None, None],
         };
-        let (content, seeds) = (registration.content, seeds.unwrap_or_else(open));
-        Opened { number, owner, registration, content, seeds }
+        let seeds = seeds.unwrap_or_else(open);
+        Opened { number, owner, bytes, content: held.registration_content(), seeds }
     };
     entries.into_par_iter().with_min_len(256).map(open).collect()
 }

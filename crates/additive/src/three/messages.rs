@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::fault::{Abort, Evidence, Fault};
 use super::keys::PairStatement;
 use super::{P1, P2, P3};
-use crate::client::{occasion, signed_for};
-use crate::params::{MAC, MAX_ROWS, MAX_WIDTH, SALT, WORD};
+use crate::client::{REGISTRATION_BYTES, SUBMISSION_OVERHEAD, occasion, signed_for};
+use crate::params::{MAX_ROWS, MAX_WIDTH, SALT, WORD};
 
 /// An occasion of registering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -138,7 +138,10 @@ impl Subject {
     /// Most bytes that a forwarded submission or registration takes.
     fn submitted(&self) -> u64 {
         match self {
-            Subject::Epoch(spec) => u64::from(spec.width) + 32 + 3 * MAC as u64 + 64 + 16,
+            // With a registration, where participants register with the epoch.
+            Subject::Epoch(spec) => {
+                u64::from(spec.width) + (SUBMISSION_OVERHEAD + REGISTRATION_BYTES) as u64 + 16
+            }
             _ => 3 * 32 + 3 * (32 + 64 + 16 + 2) + 64 + 16,
         }
     }

@@ -9,11 +9,14 @@ pub mod registration;
 
 mod checks;
 mod columns;
+mod halt;
+mod handed;
 mod intake;
 mod looked;
 mod opening;
 mod outcome;
 mod prints;
+mod sealing;
 mod tables;
 
 use ostrakon_threeparty::pair::Pair;

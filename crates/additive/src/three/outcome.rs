@@ -13,8 +13,8 @@ use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::run::either;
 use serde::{Deserialize, Serialize};
 
-use super::epoch::Unmixed;
 use super::fault::Abort;
+use super::halt::Unmixed;
 use super::messages::{Kind, abort_limit};
 use super::registration::Run;
 

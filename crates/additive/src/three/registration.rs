@@ -20,7 +20,7 @@ use super::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
 use crate::client::{BOX_BYTES, ClientSeed, Forgotten, commitment};
 
-pub use super::looked::{Found, Looked};
+pub use super::looked::Looked;
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
@@ -67,6 +67,13 @@ pub struct Held {
 }
 
 impl Held {
+    /// What a party holds of a registration that is complete.
+    pub(super) fn of(party: u8, opened: Opened<'_>) -> Self {
+        let seeds = opened.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
+        let seeds = seeds.map(|seed| ClientSeed::initial(*seed.expose()));
+        Self { registration: opened.content, party, seeds }
+    }
+
     /// The content of the registration that all servers have agreed on.
     pub fn registration(&self) -> &Digest {
         &self.registration
@@ -205,7 +212,7 @@ pub async fn agree(
     party: &Party,
     spec: RegistrationSpec,
     key: &RegistrationKey,
-    slots: Vec<Slot<Looked<'_>>>,
+    slots: Vec<Slot<Looked>>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -221,16 +228,22 @@ pub async fn agree(
     let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
     vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
     let mut opened = opened(party, key, &slots, seeds, &accepted, &registrations);
+    complete(&run, &mut opened).await?;
+    finish(&run, marks, opened).await
+}
+
+/// R3, R4: seeds that one holder lacks are given by the other one; who has a seed that both lack is
+/// dropped, at every server alike.
+pub(super) async fn complete(run: &Run, opened: &mut Vec<Opened<'_>>) -> Result<(), Unregistered> {
     // R3.
-    let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
+    let lacking = run.broadcast(Kind::Lacking, encode_lacking(opened)).await?;
     let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));
     // R4.
-    repair(&run, &lacking, &mut opened).await?;
-    // A seed that both holders lack drops its participant, at every server alike.
+    repair(run, &lacking, opened).await?;
     if !lacking.is_empty() {
         opened.retain(|entry| !lacking.is_lost(entry.number));
     }
-    finish(&run, marks, opened).await
+    Ok(())
 }
 
 /// What each server says that it lacks: by number, a bit for each of its pairs.
@@ -282,8 +295,7 @@ async fn repair(
         let seeds = received.map(|received| decode_seeds(&received.body)).unwrap_or_default();
         for entry in opened.iter_mut().filter(|entry| takes(peer, entry.number)) {
             let seed = seeds.get(&entry.number).filter(|seed| {
-                commitment(&deployment, &entry.owner, pair, &seed[..])
-                    == entry.registration.commitment(pair)
+                commitment(&deployment, &entry.owner, pair, &seed[..]) == entry.commitment(pair)
             });
             let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
             entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(Secret::new(*seed));
@@ -319,15 +331,7 @@ async fn finish(
     let listed: Vec<(u32, Digest)> =
         opened.iter().map(|entry| (entry.number, entry.content)).collect();
     vote(run, marks, Kind::Registered, "registered", &listed).await?;
-    let held = opened.into_iter().map(|entry| {
-        let seeds = entry.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
-        let held = Held {
-            registration: entry.content,
-            party: run.me(),
-            seeds: seeds.map(|seed| ClientSeed::initial(*seed.expose())),
-        };
-        (entry.owner, held)
-    });
+    let held = opened.into_iter().map(|entry| (entry.owner, Held::of(run.me(), entry)));
     Ok(Registry { held: held.collect(), places: OnceLock::new() })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostrakon_additive::three::cost;
-use ostrakon_additive::three::epoch::{may_have_opened, mix};
+use ostrakon_additive::three::epoch::{Participants, may_have_opened, mix};
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_party::PartyId;
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, Wire};
@@ -88,6 +88,31 @@ fn what_comes_before_an_epoch_costs_what_the_formulas_say() {
     }
 }
 
+/// Whoever registers with the epoch costs no second list and no second vote.
+#[test]
+fn registering_with_an_epoch_costs_what_the_formulas_say() {
+    // Of the first `lacking` participants P1 cannot open its box, and is given both seeds.
+    for (rows, lacking) in [(1, 0), (9, 0), (9, 1), (20, 7)] {
+        let deployment = Deployment::new(7);
+        let mut list: Vec<_> = (0..rows).map(|number| deployment.register(number, 0)).collect();
+        for (number, (registration, _)) in (0..lacking).zip(&mut list) {
+            registration.boxes[0].closed[5] ^= 1;
+            sign(&deployment, registration, number);
+        }
+        let scene = Scene::registering_with(deployment, list, 24);
+        let (network, latency) = (Network::default(), Duration::from_millis(40));
+        network.wires(Wire { latency, bytes_per_second: u64::MAX });
+        scene.run(&network).iter().for_each(|result| scene.assert_whole(result));
+        let (sent, took) = metered(&network, latency);
+        let cost = cost::registering_with_epoch(lacking, 2 * lacking) + cost::epoch(rows, 24);
+        assert!(cost.admits(sent), "{rows}, {lacking}: {sent} bytes, {cost:?}");
+        let table = u64::from(rows) * (5 * 24 + 120 + 216) + u64::from(lacking) * (10 + 72);
+        assert_eq!(cost.table, table);
+        let rounds = cost::EPOCH_ROUNDS + cost::REGISTERING_WITH_EPOCH_ROUNDS;
+        assert_eq!(took, u128::from(rounds + u32::from(lacking > 0)));
+    }
+}
+
 #[test]
 fn too_few_is_an_outcome_that_all_find_alike() {
     let mut scene = Scene::new(3, 6, 8);
@@ -126,8 +151,8 @@ fn a_batch_is_for_its_own_epoch_and_marks_tell_what_may_have_been_read() {
         let slots = taken_in(scene.slots[..2].to_vec());
         let batch = BatchKeys::from_bytes(&scene.deployment.batches[party.id.index()]).unwrap();
         Box::pin(async move {
-            let registry = std::future::ready(Ok(registry));
-            mix(&party, batch, other, slots, registry, marks, [1; 32]).await.err()
+            let participants = Participants::Registered(registry, slots);
+            mix(&party, batch, other, participants, marks, [1; 32]).await.err()
         })
     });
     assert!(stopped.iter().all(|s| {

@@ -6,6 +6,7 @@ mod coins;
 mod digests;
 mod guesses;
 mod honest;
+mod joint;
 mod liar;
 mod models;
 mod redrawn;

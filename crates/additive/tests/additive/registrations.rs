@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ostrakon_additive::client::{OwnSeeds, REGISTRATION_BYTES, Registration};
-use ostrakon_additive::three::epoch::Prints;
+use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
 use ostrakon_additive::three::registration::{
-    Found, Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
+    Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
 };
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{PartyId, Step};
@@ -14,7 +13,6 @@ use ostrakon_testkit::Network;
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
-use ostrakon_threeparty::seal::Slot;
 
 use crate::world::*;
 
@@ -311,33 +309,4 @@ fn what_was_found_is_of_that_use_only() {
         Box::pin(async move { agree(&party, spec, &key, slots, &Memory::default()).await })
     });
     assert_eq!(agreed(&results, &[0, 1, 2], 5), [0, 3]);
-}
-
-/// What was found of a registration as it came in counts for the one that was kept only if both are
-/// the same; otherwise that one is looked at.
-#[test]
-fn what_was_found_is_of_that_registration_only() {
-    let deployment = Deployment::new(51);
-    let (spec, owner) = (deployment.registration_spec(), participant(0).verifying_key());
-    let [kept, other] = [0, 1].map(|draw: u64| deployment.register(0, draw).0);
-    type Bytes = [u8; REGISTRATION_BYTES];
-    let bytes =
-        |registration: &Registration| -> Bytes { registration.to_bytes().try_into().unwrap() };
-    let mut unsigned = kept.clone();
-    unsigned.signature.0[0] ^= 1;
-    let [kept_bytes, other, unsigned] = [&kept, &other, &unsigned].map(bytes);
-    let prints = Prints::new(&Secret::new([5; 32]), REGISTRATION_BYTES);
-    let results = deployment.world.run(&Network::default(), |party| {
-        let key = deployment.registration_key(party.id);
-        let look = |bytes| Found::of(&party, &spec, &key, 0, &owner, bytes, &prints);
-        let again =
-            |before, bytes| Looked::again(before, &party, &spec, &key, 0, &owner, bytes, &prints);
-        assert!(again(look(&kept_bytes), &unsigned).is_none(), "the signature is another one");
-        let submission = again(look(&other), &kept_bytes);
-        let slots = vec![Slot { slot: 0, owner, submission }];
-        Box::pin(async move { agree(&party, spec, &key, slots, &Memory::default()).await })
-    });
-    assert_eq!(agreed(&results, &[0, 1, 2], 1), [0]);
-    let registry = results[0].as_ref().unwrap().as_ref().unwrap();
-    assert_eq!(registry.get(&owner).unwrap().registration(), &kept.content());
 }

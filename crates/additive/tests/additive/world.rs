@@ -6,11 +6,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
-use ostrakon_additive::client::Submission;
 use ostrakon_additive::client::{
-    self, ClientSeed, OwnSeeds, Registration, RegistrationName, SlotName,
+    self, ClientSeed, OwnSeeds, REGISTRATION_BYTES, Registration, RegistrationName,
+    SUBMISSION_OVERHEAD, SlotName, Submission,
 };
-use ostrakon_additive::three::epoch::{self, Marks, Opened, TakenIn, Unmixed};
+use ostrakon_additive::three::epoch::{
+    self, Looking, Marks, Opened, Participants, Prints, Registering, TakenIn, Unmixed,
+};
 use ostrakon_additive::three::fault::Fault;
 use ostrakon_additive::three::keys::{self, BatchKeys, Chain};
 use ostrakon_additive::three::messages::{EpochSpec, Kind, RegistrationSpec};
@@ -244,7 +246,7 @@ pub fn looked_at(
     spec: &RegistrationSpec,
     key: &RegistrationKey,
     slots: Vec<Slot<Registration>>,
-) -> Vec<Slot<Looked<'static>>> {
+) -> Vec<Slot<Looked>> {
     let look = |Slot { slot, owner, submission }: Slot<Registration>| {
         let submission = submission
             .and_then(|registration| Looked::at(party, spec, key, slot, &owner, &registration));
@@ -254,13 +256,25 @@ pub fn looked_at(
 }
 
 /// Submissions as a server has them.
-pub fn taken_in(slots: Vec<Slot<Submission>>) -> Vec<Slot<TakenIn<'static>>> {
+pub fn taken_in(slots: Vec<Slot<Submission>>) -> Vec<Slot<TakenIn>> {
     let taken = |Slot { slot, owner, submission }: Slot<Submission>| Slot {
         slot,
         owner,
         submission: submission.map(TakenIn::from),
     };
     slots.into_iter().map(taken).collect()
+}
+
+/// Registrations by slot with the submissions for them, as they are handed in together.
+pub fn bodies(registrations: &[Registration], slots: &[Slot<Submission>]) -> Vec<Slot<Vec<u8>>> {
+    let body = |slot: &Slot<Submission>| Slot {
+        slot: slot.slot,
+        owner: slot.owner,
+        submission: slot.submission.as_ref().map(|submission| {
+            [registrations[slot.slot as usize].to_bytes(), submission.to_bytes()].concat()
+        }),
+    };
+    slots.iter().map(body).collect()
 }
 
 /// A recognisable row for a slot: no two are equal.
@@ -279,12 +293,17 @@ pub fn rows_of(table: &[u8], width: usize) -> Vec<Vec<u8>> {
     rows
 }
 
+/// What a server was handed in for registrations, by slot.
+pub type HandedIn = Box<dyn Fn(PartyId) -> Vec<Registration> + Send + Sync>;
+
 /// An epoch, ready to be run again and again.
 pub struct Scene {
     pub deployment: Deployment,
     pub spec: EpochSpec,
     pub registries: Vec<Registry>,
     pub registrations: Vec<Digest>,
+    /// Where participants register with the epoch, and not before.
+    pub registering: Option<HandedIn>,
     pub seeds: Vec<OwnSeeds>,
     pub slots: Vec<Slot<Submission>>,
     pub draw: u64,
@@ -313,12 +332,42 @@ impl Scene {
         round: u64,
     ) -> Self {
         let slots = registered_slots(&registered);
-        let participants = slots.len() as u32;
         let registries = deployment.registrations(&Network::default(), |_| slots.clone());
         let mut registries: Vec<Registry> =
             registries.into_iter().map(|r| r.unwrap().unwrap()).collect();
         registries.iter_mut().for_each(|registry| registry.advance_to(round).unwrap());
-        assert!(registries.iter().all(|registry| registry.len() == participants as usize));
+        assert!(registries.iter().all(|registry| registry.len() == slots.len()));
+        Self { registries, ..Self::made(deployment, registered, width, draw, round) }
+    }
+
+    /// With participants who register with the epoch.
+    pub fn registering(seed: u64, participants: u32, width: u32) -> Self {
+        let deployment = Deployment::new(seed);
+        let registered: Vec<_> =
+            (0..participants).map(|number| deployment.register(number, 0)).collect();
+        Self::registering_with(deployment, registered, width)
+    }
+
+    /// With these, alike at all servers.
+    pub fn registering_with(
+        deployment: Deployment,
+        registered: Vec<(Registration, OwnSeeds)>,
+        width: u32,
+    ) -> Self {
+        let list: Vec<Registration> = registered.iter().map(|(made, _)| made.clone()).collect();
+        let registering: HandedIn = Box::new(move |_| list.clone());
+        let registering = Some(registering);
+        Self { registering, ..Self::made(deployment, registered, width, 0, 0) }
+    }
+
+    fn made(
+        deployment: Deployment,
+        registered: Vec<(Registration, OwnSeeds)>,
+        width: u32,
+        draw: u64,
+        round: u64,
+    ) -> Self {
+        let participants = registered.len() as u32;
         let spec = EpochSpec {
             context: Digest([8; 32]),
             number: 5,
@@ -332,9 +381,19 @@ impl Scene {
         let registrations: Vec<Digest> = registrations.collect();
         let mut seeds: Vec<OwnSeeds> = registered.into_iter().map(|(_, seeds)| seeds).collect();
         seeds.iter_mut().for_each(|seeds| seeds.advance_to(round).unwrap());
-        let (slots, starts) = (Vec::new(), AtomicU64::new(0));
-        let mut scene =
-            Self { deployment, spec, registries, registrations, seeds, slots, draw, starts };
+        let (registries, registering, starts) = (Vec::new(), None, AtomicU64::new(0));
+        let slots = Vec::new();
+        let mut scene = Self {
+            deployment,
+            spec,
+            registries,
+            registrations,
+            registering,
+            seeds,
+            slots,
+            draw,
+            starts,
+        };
         scene.slots = (0..participants).map(|slot| scene.slot(slot)).collect();
         scene
     }
@@ -441,22 +500,55 @@ impl Scene {
         let i = party.id.index();
         let batch = BatchKeys::from_bytes(&self.deployment.batches[i]).unwrap();
         let randomness = self.deployment.world.randomness(party.id, drawn);
-        let slots = taken_in(slots);
-        let registry = std::future::ready(Ok(&self.registries[i]));
-        let mixed = epoch::mix(party, batch, self.spec, slots, registry, marks, randomness);
+        let Some(registering) = &self.registering else {
+            let participants = Participants::Registered(&self.registries[i], taken_in(slots));
+            let mixed = epoch::mix(party, batch, self.spec, participants, marks, randomness);
+            return Ok(mixed.await?.open().await);
+        };
+        let (spec, key) =
+            (self.deployment.registration_spec(), self.deployment.registration_key(party.id));
+        let bodies = bodies(&registering(party.id), &slots);
+        let prints = self.prints();
+        let looking = Looking::new(party, &self.spec, spec, &key, &prints);
+        let joined = bodies.iter().map(|Slot { slot, owner, submission }| {
+            let joint = |body| looking.again(looking.at(*slot, owner, body), *slot, owner, body);
+            let submission = submission.as_deref().and_then(joint);
+            Slot { slot: *slot, owner: *owner, submission }
+        });
+        let registering = Registering { spec, key: &key, slots: joined.collect() };
+        let participants = Participants::Registering(registering);
+        let mixed = epoch::mix(party, batch, self.spec, participants, marks, randomness);
         Ok(mixed.await?.open().await)
+    }
+
+    /// For what is handed in for the epoch together.
+    pub fn prints(&self) -> Prints {
+        let bytes = REGISTRATION_BYTES + SUBMISSION_OVERHEAD + self.spec.width as usize;
+        Prints::new(&Secret::new([5; 32]), bytes)
     }
 
     /// All rows, sorted.
     pub fn rows(&self) -> Vec<Vec<u8>> {
-        let mut rows: Vec<Vec<u8>> = (0..self.spec.slots).map(|slot| self.row(slot)).collect();
+        self.rows_but(&[])
+    }
+
+    /// All rows but those of some slots, sorted.
+    pub fn rows_but(&self, dropped: &[u32]) -> Vec<Vec<u8>> {
+        let slots = (0..self.spec.slots).filter(|slot| !dropped.contains(slot));
+        let mut rows: Vec<Vec<u8>> = slots.map(|slot| self.row(slot)).collect();
         rows.sort();
         rows
     }
 
     pub fn assert_whole(&self, result: &Option<Result<Opened, Unmixed>>) {
+        self.assert_whole_but(&[], result);
+    }
+
+    /// With all rows but those of some slots.
+    pub fn assert_whole_but(&self, dropped: &[u32], result: &Option<Result<Opened, Unmixed>>) {
         let opened = result.as_ref().expect("not waiting").as_ref().expect("not stopped");
-        assert!(rows_of(&opened.table, self.spec.width as usize) == self.rows(), "a wrong board");
+        let rows = rows_of(&opened.table, self.spec.width as usize);
+        assert!(rows == self.rows_but(dropped), "a wrong board");
     }
 
     pub fn fault<'a>(&self, result: &'a Option<Result<Opened, Unmixed>>) -> &'a Fault {

@@ -7,12 +7,14 @@ use futures::future::BoxFuture;
 use ostrakon_additive::client::{
     REGISTRATION_BYTES, Registration, SUBMISSION_OVERHEAD, Submission,
 };
-use ostrakon_additive::three::epoch::{self, Prints, TakenIn, Unmixed};
+use ostrakon_additive::three::epoch::{
+    self, Joint, Looking, Participants, Prints, Registering, Seen, Unmixed,
+};
 use ostrakon_additive::three::fault;
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
-use ostrakon_additive::three::registration::{self, Found, Looked, RegistrationKey};
-use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_additive::three::registration::{self, RegistrationKey};
+use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
@@ -155,7 +157,7 @@ impl Engine for ClarionEngine {
         let (party, told) = (self.party.clone(), stored.registration);
         let registration = registration_key(&secret);
         let looked = (0..shape.rows).map(|_| OnceLock::new()).collect();
-        let most = REGISTRATION_BYTES.max(SUBMISSION_OVERHEAD + shape.width as usize);
+        let most = REGISTRATION_BYTES + SUBMISSION_OVERHEAD + shape.width as usize;
         let prints = Prints::new(&secret.derive("ostrakon/v1/clarion/batch prints", &[]), most);
         Ok(Box::new(ClarionBatch { party, keys, secret, registration, told, looked, prints }))
     }
@@ -173,10 +175,7 @@ impl Engine for ClarionEngine {
     }
 
     fn retire_epoch(&self, context: &EpochContext) {
-        let session = &self.party.roster.session;
-        // The run's name does not depend on the keys.
-        self.party.retire(registration_spec(session, context, Default::default()).instance());
-        self.party.retire(epoch_spec(session, context).instance());
+        self.party.retire(epoch_spec(&self.party.roster.session, context).instance());
     }
 }
 
@@ -189,16 +188,18 @@ struct ClarionBatch {
     /// All servers' public registration keys.
     told: [[u8; 32]; 3],
     /// What was found of what was handed in, as it came in, by slot.
-    looked: Vec<OnceLock<Seen>>,
+    looked: Vec<OnceLock<Box<Seen>>>,
     /// By which it is known whether the same bytes are to be mixed.
     prints: Prints,
 }
 
-/// What was found of what was handed in for a slot.
-struct Seen {
-    registration: Box<Found>,
-    /// The print of the submission, and what lists hold of it.
-    submission: Option<(u64, Digest)>,
+impl ClarionBatch {
+    fn looking(&self, context: &EpochContext) -> Looking<'_> {
+        let session = &self.party.roster.session;
+        let registration = registration_spec(session, context, self.told);
+        let epoch = epoch_spec(session, context);
+        Looking::new(&self.party, &epoch, registration, &self.registration, &self.prints)
+    }
 }
 
 impl Batch for ClarionBatch {
@@ -213,24 +214,19 @@ impl Batch for ClarionBatch {
         owner: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        let session = &self.party.roster.session;
-        let (bytes, submission, listed) = signed(session, context, slot, owner, submission)?;
-        let (party, key, prints) = (&self.party, &self.registration, &self.prints);
-        let spec = registration_spec(session, context, self.told);
-        let found = Found::of(party, &spec, key, slot, owner, bytes, prints);
-        let registration = found.ok_or(Rejected(
+        check_submission(&self.party.roster.session, context, slot, owner, submission)?;
+        let seen = self.looking(context).at(slot, owner, submission).ok_or(Rejected(
             "the registration is not signed by the owner of this slot for these servers' keys",
         ))?;
-        let submission = prints.of(submission).map(|print| (print, listed));
         // The one that is handed in first is the one that is kept.
         if let Some(place) = self.looked.get(slot as usize) {
-            let _ = place.set(Seen { registration, submission });
+            let _ = place.set(seen);
         }
         Ok(())
     }
 
     fn mix(
-        self: Box<Self>,
+        mut self: Box<Self>,
         context: EpochContext,
         slots: Vec<SlotState>,
         journal: Arc<dyn Journal>,
@@ -239,23 +235,19 @@ impl Batch for ClarionBatch {
             if self.keys.number() != context.batch {
                 return Err(Stopped::Spent { batch: context.batch });
             }
-            let session = self.party.roster.session;
-            let marks = Marks(journal);
+            let looked = std::mem::take(&mut self.looked);
+            let joined = joined(&context, &slots, looked, &self.looking(&context));
+            let (party, key) = (&self.party, &self.registration);
+            let session = party.roster.session;
             let spec = registration_spec(&session, &context, self.told);
-            let (party, key, prints) = (&self.party, &self.registration, &self.prints);
-            let look: &Look<'_> = &|before, slot, bytes| {
-                let (slot, owner) = (slot.slot, &slot.owner);
-                Looked::again(before, party, &spec, key, slot, owner, bytes, prints)
-            };
-            let (registrations, submissions) = split(&context, &slots, self.looked, prints, look);
-            let registering = registration::agree(party, spec, key, registrations, &marks);
-            let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
+            let registering = Registering { spec, key, slots: joined };
+            let (marks, coin) =
+                (Marks(journal), self.secret.derive("ostrakon/v1/clarion/batch coin", &[]));
             let mixing = epoch::mix(
                 party,
                 self.keys,
                 epoch_spec(&session, &context),
-                submissions,
-                registering,
+                Participants::Registering(registering),
                 &marks,
                 *coin.expose(),
             );
@@ -268,38 +260,24 @@ impl Batch for ClarionBatch {
     }
 }
 
-/// [`Looked::again`] of a slot's registration.
-type Look<'a> =
-    dyn for<'b> Fn(Option<Box<Found>>, &SlotState, &'b Bytes) -> Option<Looked<'b>> + Sync + 'a;
-
-/// The bytes of a registration.
-type Bytes = [u8; REGISTRATION_BYTES];
-
-/// Registrations and submissions of the same slots.
-type Split<'b> = (Vec<Slot<Looked<'b>>>, Vec<Slot<TakenIn<'b>>>);
-
-/// Registrations and submissions of the same slots, with what was found of them as they came in.
-fn split<'b>(
+/// What was handed in for the slots, with what was found of it as it came in.
+fn joined<'b>(
     context: &EpochContext,
     slots: &'b [SlotState],
-    seen: Vec<OnceLock<Seen>>,
-    prints: &Prints,
-    look: &Look<'_>,
-) -> Split<'b> {
-    let mut seen: Vec<Option<Seen>> = seen.into_iter().map(OnceLock::into_inner).collect();
-    let seen: Vec<Option<Seen>> =
+    seen: Vec<OnceLock<Box<Seen>>>,
+    looking: &Looking<'_>,
+) -> Vec<Slot<Joint<'b>>> {
+    let mut seen: Vec<Option<Box<Seen>>> = seen.into_iter().map(OnceLock::into_inner).collect();
+    let seen: Vec<Option<Box<Seen>>> =
         slots.iter().map(|slot| seen.get_mut(slot.slot as usize)?.take()).collect();
-    let of_slot = |(state, seen): (&'b SlotState, Option<Seen>)| {
-        let (found, before) = seen.map(|seen| (seen.registration, seen.submission)).unzip();
-        // Its signatures were verified when it was accepted.
-        let handed_in = state.submission.as_deref().and_then(|body| parts(context, body).ok());
-        let (registration, submission) = handed_in.unzip();
-        let looked = registration.and_then(|bytes| look(found, state, bytes));
-        let taken = submission.and_then(|bytes| TakenIn::again(before.flatten(), bytes, prints));
+    let of_slot = |(state, seen): (&'b SlotState, Option<Box<Seen>>)| {
         let (slot, owner) = (state.slot, state.owner);
-        (Slot { slot, owner, submission: looked }, Slot { slot, owner, submission: taken })
+        // The submission's signature was verified when it was accepted.
+        let handed_in = state.submission.as_deref().filter(|body| parts(context, body).is_ok());
+        let submission = handed_in.and_then(|body| looking.again(seen, slot, &owner, body));
+        Slot { slot, owner, submission }
     };
-    slots.par_iter().zip(seen).with_min_len(256).map(of_slot).unzip()
+    slots.par_iter().zip(seen).with_min_len(256).map(of_slot).collect()
 }
 
 /// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
@@ -314,30 +292,20 @@ pub fn check_submission(
     owner: &VerifyingKey,
     body: &[u8],
 ) -> Result<(), Rejected> {
-    signed(session, context, slot, owner, body).map(|_| ())
+    let (registration, bytes) = parts(context, body)?;
+    let submission = Submission::from_bytes(bytes).ok_or(FORM)?;
+    // The registration's own signature is for the servers' keys, which only a batch knows: it is
+    // looked at before the servers list it. That of the submission covers its content.
+    let covered = submission.registration == Registration::from_bytes(registration).content();
+    let spec = epoch_spec(session, context);
+    if covered && epoch::verify_signature(&spec, slot, owner, &submission) {
+        return Ok(());
+    }
+    Err(Rejected("the submission is not signed by the owner of this slot for this epoch"))
 }
 
 /// What a participant hands in: the bytes of the registration, and those of the submission.
 type HandedIn<'b> = (&'b [u8; REGISTRATION_BYTES], &'b [u8]);
-
-/// What is signed by its slot's owner, and what lists hold of the submission.
-fn signed<'b>(
-    session: &SessionId,
-    context: &EpochContext,
-    slot: u32,
-    owner: &VerifyingKey,
-    body: &'b [u8],
-) -> Result<(&'b [u8; REGISTRATION_BYTES], &'b [u8], Digest), Rejected> {
-    let (registration, bytes) = parts(context, body)?;
-    let submission = Submission::from_bytes(bytes).ok_or(FORM)?;
-    // The registration's own signature is for the servers' keys, which only a batch knows: it is
-    // looked at when registrations are agreed on. That of the submission covers its content.
-    let covered = submission.registration == Registration::from_bytes(registration).content();
-    let spec = epoch_spec(session, context);
-    let listed = covered.then(|| epoch::signed(&spec, slot, owner, &submission)).flatten();
-    let refused = "the submission is not signed by the owner of this slot for this epoch";
-    Ok((registration, bytes, listed.ok_or(Rejected(refused))?))
-}
 
 const FORM: Rejected = Rejected("the submission is not in the form that this room's engine uses");
 
