@@ -3,6 +3,8 @@
 //! Words that a server evaluates or answers have been made by two others, one of whom sent their
 //! digest. The digests are compared first; if they differ, nothing else is done with the words.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use futures::future::{join, try_join, try_join3};
 use ostrakon_party::{Body, Received};
@@ -47,21 +49,32 @@ pub fn place(kind: Kind) -> usize {
 
 /// One server's part in the checks.
 pub struct Checks<'a> {
-    /// The run.
-    pub run: &'a Run,
-    /// Shapes and keys.
-    pub mixing: &'a Mixing,
-    /// The participants' pads.
-    pub pads: &'a Pads<'a>,
+    run: &'a Run,
+    mixing: &'a Mixing,
+    pads: &'a Pads<'a>,
     /// The rows of C.
-    pub padded: &'a [&'a [u8]],
-    /// The tables.
-    pub made: Made,
-    /// The vectors of the coin, for z2, z1, Δ and S.
-    pub c: [Vec<u64>; 4],
+    padded: &'a [&'a [u8]],
+    made: Made,
+    /// The vector of the coin.
+    c: Vec<u64>,
+    /// ⟨c, T⟩ of the tables in the order of [`TABLES`], and of a and a′, made when they are needed
+    /// first: most of them more than once.
+    compressed: [OnceLock<Vec<u64>>; 6],
 }
 
-impl Checks<'_> {
+impl<'a> Checks<'a> {
+    /// Of the tables that were made, with the vector of the coin.
+    pub fn new(
+        run: &'a Run,
+        mixing: &'a Mixing,
+        pads: &'a Pads<'a>,
+        padded: &'a [&'a [u8]],
+        made: Made,
+        c: Vec<u64>,
+    ) -> Self {
+        Self { run, mixing, pads, padded, made, c, compressed: Default::default() }
+    }
+
     /// Runs this server's part, asking for others' words before it makes its own, which takes a
     /// while: long ones travel when they are asked for. Gives back its tables, of which all are
     /// right.
@@ -84,13 +97,12 @@ impl Checks<'_> {
         let own = async {
             self.say(L, &[&self.l()]);
             self.vouch(U, &[&self.u()]);
-            let y = add(compress(&self.c[1], &self.made.inner), &self.mixing.inner_z1());
+            let y = add(compress(&self.c, &self.made.inner), &self.mixing.inner_z1());
             self.vouch(YZ, &[&y, &self.z_of_z1()]);
         };
         let z2 = async {
             let [f, g] = self.confirmed(FG).await?;
-            let z2 = self.made.message(Kind::Z2);
-            let stands = add(compress(&self.c[0], self.mixing.table(z2)), &self.mixing.column(z2));
+            let stands = self.with_column(Kind::Z2);
             self.judge(Kind::Z2, stands == add(permute(pi12, &f), &g))
         };
         let answer = async {
@@ -101,8 +113,7 @@ impl Checks<'_> {
         };
         let s = async {
             let [m] = self.confirmed(M).await?;
-            let s = self.made.message(Kind::S);
-            let stands = add(compress(&self.c[3], self.mixing.table(s)), &self.mixing.column(s));
+            let stands = self.with_column(Kind::S);
             self.judge(Kind::S, stands == m)
         };
         join(try_join3(z2, answer, s), own).await.0.map(|_| ())
@@ -110,27 +121,25 @@ impl Checks<'_> {
 
     async fn as_p2(&self) -> Result<(), Halt> {
         let pi2 = self.mixing.permutation(Purpose::Pi2);
-        let delta = self.made.message(Kind::Delta);
         let own = async {
             self.say(A, &[&self.a()]);
-            let a = self.compressed(0, Purpose::A);
-            self.vouch(FG, &self.fg(&self.s23_in_z2(&a), &a).each_ref().map(Vec::as_slice));
+            self.vouch(FG, &self.fg(&self.s23_in_z2()).each_ref().map(Vec::as_slice));
             let l = self.l();
             self.vouch(L, &[&l]);
-            self.vouch(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
+            self.vouch(M, &[&self.m(pi2, &l)]);
         };
         let answer = async {
             let [u] = self.confirmed(U).await?;
-            let beta = self.pads.compressed_over(self.padded, K12, &self.c[1]);
+            let beta = self.pads.compressed_over(self.padded, K12, &self.c);
             let y = add(beta, &u);
-            let y = add(permute(self.mixing.permutation(Purpose::Pi12), &y), &self.z2_of_p2());
+            let y = permute(self.mixing.permutation(Purpose::Pi12), &y);
+            let y = add(y, self.table(Kind::Z2));
             self.say(YZ, &[&add(y, &self.mixing.own(Purpose::H)), &self.z_of_z1()]);
             Ok(())
         };
         let delta = async {
             let [b, b_prime] = self.confirmed(B).await?;
-            let stands =
-                add(compress(&self.c[2], self.mixing.table(delta)), &self.mixing.column(delta));
+            let stands = self.with_column(Kind::Delta);
             self.judge(Kind::Delta, stands == add(permute(pi2, &b), &b_prime))
         };
         join(try_join(answer, delta), own).await.0.map(|_| ())
@@ -140,8 +149,7 @@ impl Checks<'_> {
         let (pi1, pi2) =
             (self.mixing.permutation(Purpose::Pi1), self.mixing.permutation(Purpose::Pi2));
         let own = async {
-            let s23 = self.pads.compressed(K23, &self.c[0]);
-            let [f, g] = self.fg(&s23, &self.compressed(0, Purpose::A));
+            let [f, g] = self.fg(&self.pads.compressed(K23, &self.c));
             self.say(FG, &[&f, &g]);
             self.say(U, &[&self.u()]);
             let a = self.a();
@@ -151,76 +159,89 @@ impl Checks<'_> {
         };
         let answer = async {
             let [l] = self.confirmed(L).await?;
-            let delta = self.made.message(Kind::Delta);
-            self.say(M, &[&self.m(pi2, &l, self.mixing.table(delta))]);
+            self.say(M, &[&self.m(pi2, &l)]);
             Ok(())
         };
         let z1 = async {
             let [y, z] = self.confirmed(YZ).await?;
-            let a_prime = self.compressed(1, Purpose::APrime);
-            let right = add(add(permute(pi1, &y), &a_prime), &self.mixing.own(Purpose::GPrime));
+            let right = add(permute(pi1, &y), self.a_prime());
+            let right = add(right, &self.mixing.own(Purpose::GPrime));
             self.judge(Kind::Z1, z == right)
         };
         join(try_join(answer, z1), own).await.0.map(|_| ())
     }
 
-    /// F = ⟨c1, s23⟩ + q, G = ⟨c1, a⟩ + g, of the compressed tables.
-    fn fg(&self, s23: &[u64], a: &[u64]) -> [Vec<u64>; 2] {
-        [add(self.mixing.own(Purpose::Q), s23), add(self.mixing.own(Purpose::G), a)]
+    /// F = ⟨c, s23⟩ + q, G = ⟨c, a⟩ + g, of the compressed s23.
+    fn fg(&self, s23: &[u64]) -> [Vec<u64>; 2] {
+        [add(self.mixing.own(Purpose::Q), s23), add(self.mixing.own(Purpose::G), self.stream_a())]
     }
 
-    /// P2's ⟨c1, s23⟩, out of its own z2 = π12(s23) + a: that is less than making the pads again.
-    fn s23_in_z2(&self, a: &[u64]) -> Vec<u64> {
-        let z2 = compress(&self.c[0], self.mixing.table(self.made.message(Kind::Z2)));
-        unpermute(self.mixing.permutation(Purpose::Pi12), &add(z2, a))
+    /// P2's ⟨c, s23⟩, out of its own z2 = π12(s23) + a: that is less than making the pads again.
+    fn s23_in_z2(&self) -> Vec<u64> {
+        let s23 = add(self.table(Kind::Z2).to_vec(), self.stream_a());
+        unpermute(self.mixing.permutation(Purpose::Pi12), &s23)
     }
 
-    /// U = ⟨c2, s13⟩ + q′.
+    /// U = ⟨c, s13⟩ + q′.
     fn u(&self) -> Vec<u64> {
-        add(self.pads.compressed(K13, &self.c[1]), &self.mixing.own(Purpose::QPrime))
+        add(self.pads.compressed(K13, &self.c), &self.mixing.own(Purpose::QPrime))
     }
 
-    /// P2's ⟨c2, z2⟩.
-    fn z2_of_p2(&self) -> Vec<u64> {
-        compress(&self.c[1], self.mixing.table(self.made.message(Kind::Z2)))
-    }
-
-    /// Z = ⟨c2, z1⟩ + z1^q.
+    /// Z = ⟨c, z1⟩ + z1^q.
     fn z_of_z1(&self) -> Vec<u64> {
-        let z1 = self.made.message(Kind::Z1);
-        add(compress(&self.c[1], self.mixing.table(z1)), &self.mixing.column(z1))
+        self.with_column(Kind::Z1)
     }
 
-    /// A = ⟨c3, a⟩ + q″.
+    /// A = ⟨c, a⟩ + q″.
     fn a(&self) -> Vec<u64> {
-        add(self.compressed(2, Purpose::A), &self.mixing.own(Purpose::QSecond))
+        add(self.mixing.own(Purpose::QSecond), self.stream_a())
     }
 
-    /// B = π1(A) + ⟨c3, a′⟩ + g″, B′ = ⟨c3, b⟩ + b^q.
+    /// B = π1(A) + ⟨c, a′⟩ + g″, B′ = ⟨c, b⟩ + b^q.
     fn b(&self, a: &[u64]) -> [Vec<u64>; 2] {
         let b = permute(self.mixing.permutation(Purpose::Pi1), a);
-        let b = add(b, &self.compressed(2, Purpose::APrime));
-        let b_prime = self.compressed(2, Purpose::B);
+        let b = add(b, self.a_prime());
+        let b_prime = self.stream(Purpose::B);
         [
             add(b, &self.mixing.own(Purpose::GSecond)),
             add(b_prime, &self.mixing.own(Purpose::BColumn)),
         ]
     }
 
-    /// L = ⟨c4, z1⟩ + w.
+    /// L = ⟨c, z1⟩ + w.
     fn l(&self) -> Vec<u64> {
-        let z1 = self.mixing.table(self.made.message(Kind::Z1));
-        add(compress(&self.c[3], z1), &self.mixing.own(Purpose::W))
+        add(self.mixing.own(Purpose::W), self.table(Kind::Z1))
     }
 
-    /// M = π2(L) + ⟨c4, Δ + d⟩ + v.
-    fn m(&self, pi2: &[u32], l: &[u64], delta: &[u8]) -> Vec<u64> {
-        let m = add(permute(pi2, l), &compress(&self.c[3], delta));
-        add(add(m, &self.compressed(3, Purpose::D)), &self.mixing.own(Purpose::V))
+    /// M = π2(L) + ⟨c, Δ + d⟩ + v.
+    fn m(&self, pi2: &[u32], l: &[u64]) -> Vec<u64> {
+        let m = add(permute(pi2, l), self.table(Kind::Delta));
+        add(add(m, &self.stream(Purpose::D)), &self.mixing.own(Purpose::V))
     }
 
-    fn compressed(&self, check: usize, table: Purpose) -> Vec<u64> {
-        compress_stream(&self.c[check], &self.mixing.keys.prg(table), self.mixing.rows)
+    /// ⟨c, T⟩ of a table that was sent or received.
+    fn table(&self, kind: Kind) -> &[u64] {
+        self.compressed[place(kind)]
+            .get_or_init(|| compress(&self.c, self.mixing.table(self.made.message(kind))))
+    }
+
+    /// The same with the table's column.
+    fn with_column(&self, kind: Kind) -> Vec<u64> {
+        add(self.mixing.column(self.made.message(kind)), self.table(kind))
+    }
+
+    /// ⟨c, a⟩.
+    fn stream_a(&self) -> &[u64] {
+        self.compressed[TABLES.len()].get_or_init(|| self.stream(Purpose::A))
+    }
+
+    /// ⟨c, a′⟩.
+    fn a_prime(&self) -> &[u64] {
+        self.compressed[TABLES.len() + 1].get_or_init(|| self.stream(Purpose::APrime))
+    }
+
+    fn stream(&self, table: Purpose) -> Vec<u64> {
+        compress_stream(&self.c, &self.mixing.keys.prg(table), self.mixing.rows)
     }
 
     fn say(&self, route: WordRoute, columns: &[&[u64]]) {

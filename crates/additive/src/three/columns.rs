@@ -89,14 +89,12 @@ pub fn compress_blocks(c: &[u64], rows: usize, fill: impl Fn(usize, &mut [u8]) +
     words
 }
 
-/// The four vectors of the checks, by the tables z2, z1, Δ, S.
-pub fn vectors(coin: &Digest, width: usize) -> [Vec<u64>; 4] {
-    [1u8, 2, 3, 4].map(|check| {
-        let seed = Secret::new(coin.0).derive("ostrakon/v1/clarion/check vector", &[&[check]]);
-        let mut bytes = vec![0; width];
-        Prg::new(seed.expose()).fill(&mut bytes);
-        read(&bytes)
-    })
+/// The vector of the checks.
+pub fn vector(coin: &Digest, width: usize) -> Vec<u64> {
+    let seed = Secret::new(coin.0).derive("ostrakon/v1/clarion/check vector", &[]);
+    let mut bytes = vec![0; width];
+    Prg::new(seed.expose()).fill(&mut bytes);
+    read(&bytes)
 }
 
 #[cfg(test)]

@@ -270,9 +270,8 @@ impl Epoch<'_> {
         let (made, headers) = self.tables(&mixing, &pads, padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(begun.coin).await?;
-        let c = columns::vectors(&coin, width);
-        let checks = Checks { run: self.run, mixing: &mixing, pads: &pads, padded, made, c };
-        let made = checks.run().await?;
+        let c = columns::vector(&coin, width);
+        let made = Checks::new(self.run, &mixing, &pads, padded, made, c).run().await?;
         let mut transcript = Transcript::new("ostrakon/v1/clarion/ready");
         transcript.field(&sealed.digest.0).field(&coin.0);
         digests.iter().for_each(|digest| {

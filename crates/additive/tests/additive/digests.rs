@@ -66,14 +66,14 @@ fn permuted(order: &[usize], table: &[u8]) -> Vec<u8> {
     order.iter().flat_map(|from| table[from * width..(from + 1) * width].to_vec()).collect()
 }
 
-/// The vector of a check, from the coin that everybody knows by now.
-pub fn vector(network: &Network, check: u8) -> Vec<u64> {
+/// The vector of the checks, from the coin that everybody knows by now.
+pub fn vector(network: &Network) -> Vec<u64> {
     let sent = network.sent();
     let openings = sent.iter().filter(|(_, m)| m.signed.header.tag.step == steps::COIN_OPENING);
     let openings: BTreeSet<_> =
         openings.map(|(_, m)| (m.signed.header.from, m.body.to_vec())).collect();
     let coin = coin::joint_coin(openings.iter().map(|(_, body)| &body[..]));
-    let seed = Secret::new(coin.0).derive("ostrakon/v1/clarion/check vector", &[&[check]]);
+    let seed = Secret::new(coin.0).derive("ostrakon/v1/clarion/check vector", &[]);
     let bytes = stream(&Prg::new(seed.expose()), WIDTH);
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
@@ -133,9 +133,9 @@ fn p3_does_not_read_rows_from_z1_and_s() {
     let (z1, s) = (body(&network, Kind::Z1), body(&network, Kind::S));
     let (yz, m) = (body(&network, Kind::WordsYZ), body(&network, Kind::WordsM));
     let table = |message: &[u8]| message[..ROWS * WIDTH].to_vec();
-    let column = xor(&yz[ROWS * 8..], &compress(&vector(&network, 2), &table(&z1)));
+    let column = xor(&yz[ROWS * 8..], &compress(&vector(&network), &table(&z1)));
     is_no_test(&[[table(&z1), column].concat()], &z1, &stated(&network));
-    let column = xor(&m, &compress(&vector(&network, 4), &table(&s)));
+    let column = xor(&m, &compress(&vector(&network), &table(&s)));
     is_no_test(&[[table(&s), column].concat()], &s, &stated(&network));
 }
 
@@ -149,12 +149,12 @@ fn p1_does_not_learn_who_wrote_what_from_delta() {
     let d = body(&network, Kind::OpenD).try_into().expect("a seed");
     let d = stream(&Prg::new(&d), ROWS * WIDTH);
     let b = body(&network, Kind::WordsB);
-    let c3 = vector(&network, 3);
+    let c = vector(&network);
     let guess = |order: &Vec<usize>| {
         let z1 = permuted(order, &z1[..ROWS * WIDTH]);
         let table = xor(&xor(&s[..ROWS * WIDTH], &d), &z1);
         let answered = xor(&permuted(order, &b[..ROWS * 8]), &b[ROWS * 8..]);
-        let column = xor(&compress(&c3, &table), &answered);
+        let column = xor(&compress(&c, &table), &answered);
         [table, column].concat()
     };
     let guesses: Vec<Vec<u8>> = orders(ROWS).iter().map(guess).collect();
