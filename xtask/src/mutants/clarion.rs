@@ -132,9 +132,8 @@ pub(super) const CLARION: &[Tested] = &[
         test: "false_forwarded_seed",
         edits: &[Edit {
             file: REGISTRATION,
-            from: "                    == entry.commitment(pair)",
-            to: "                    == entry.commitment(pair)
-                    || !seed.is_empty()",
+            from: "&seed[..]) == entry.commitment(pair)",
+            to: "&seed[..]) == entry.commitment(pair) || !seed.is_empty()",
         }],
     },
     Tested {
@@ -170,7 +169,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a row counts that does not name its registration",
         package: "ostrakon-additive",
-        test: "a_registration_that_the_row_does_not_name",
+        test: "these_bytes_only",
         edits: &[Edit {
             file: HANDED,
             from: "(submitted.registration() == *found.content()).then(|| {",
