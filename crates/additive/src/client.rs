@@ -368,6 +368,31 @@ impl Submission {
     }
 }
 
+/// The bytes of a submission ([`Submission::to_bytes`]), and what is where in them.
+#[derive(Clone, Copy)]
+pub(crate) struct Submitted<'b>(&'b [u8]);
+
+impl<'b> Submitted<'b> {
+    /// `None` if they are too few for one.
+    pub fn of(bytes: &'b [u8]) -> Option<Self> {
+        (bytes.len() >= SUBMISSION_OVERHEAD).then_some(Self(bytes))
+    }
+
+    /// The content of its owner's registration, as it says.
+    pub fn registration(self) -> Digest {
+        Digest(*self.0.first_chunk().expect("the length was checked"))
+    }
+
+    pub fn signature(self) -> Signature {
+        let signature = self.0[..SUBMISSION_OVERHEAD].last_chunk();
+        Signature(*signature.expect("the length was checked"))
+    }
+
+    pub fn padded(self) -> &'b [u8] {
+        &self.0[SUBMISSION_OVERHEAD..]
+    }
+}
+
 /// A slot of an epoch, as its owner names it.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotName<'a> {

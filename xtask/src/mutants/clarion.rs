@@ -6,7 +6,7 @@ const CHECKS: &str = "crates/additive/src/three/checks.rs";
 const REGISTRATION: &str = "crates/additive/src/three/registration.rs";
 const EPOCH: &str = "crates/additive/src/three/epoch.rs";
 const SEALING: &str = "crates/additive/src/three/sealing.rs";
-const HANDED: &str = "crates/additive/src/three/handed.rs";
+const HANDED: &str = "crates/additive/src/three/handed/mod.rs";
 const DIAL: &str = "crates/messaging/src/dial.rs";
 
 /// The check of z2, and what takes its place.
@@ -121,7 +121,7 @@ pub(super) const CLARION: &[Tested] = &[
         package: "ostrakon-additive",
         test: "false_registration_key",
         edits: &[Edit {
-            file: "crates/additive/src/three/looked.rs",
+            file: "crates/additive/src/three/handed/looked.rs",
             from: "is_wellformed() && owner.verifies(&listed, &registration.signature);",
             to: "is_wellformed() || owner.verifies(&listed, &registration.signature);",
         }],

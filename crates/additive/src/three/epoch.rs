@@ -13,8 +13,8 @@ use super::columns;
 use super::fault::{Abort, Fault};
 use super::halt::Halt;
 use super::handed;
+use super::handed::looked::opened;
 use super::keys::{BatchKeys, EpochKeys, Purpose};
-use super::looked::opened;
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
@@ -25,9 +25,9 @@ use super::{P1, P2};
 use crate::client::PadContext;
 
 pub use super::halt::Unmixed;
+pub use super::handed::prints::Prints;
 pub use super::handed::{Joint, Looking, Seen};
 pub use super::intake::{Refused, TakenIn, check, verify_signature};
-pub use super::prints::Prints;
 pub use super::sealing::{Participants, Registering, spent_mark};
 pub use ostrakon_threeparty::Marks;
 

@@ -29,8 +29,8 @@ pub enum Unmixed {
     #[error("the batch is already spent on other rows")]
     Spent,
     /// A mark could not be written or read: the epoch is to be tried again once that is possible.
-    /// This server may have been ready, so the others may open and read all: [`super::epoch::may_have_opened`]
-    /// tells.
+    /// This server may have been ready, so the others may open and read all:
+    /// [`super::epoch::may_have_opened`] tells.
     #[error("a durable mark could not be written: {0}")]
     Marks(String),
     /// What the caller gave does not fit together; nothing of the mix was sent.

@@ -8,7 +8,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 
 use super::messages::EpochSpec;
 use super::registration::Registry;
-use crate::client::{SUBMISSION_OVERHEAD, Submission};
+use crate::client::{Submission, Submitted};
 
 /// Why a submission is not taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,31 +62,6 @@ pub fn verify_signature(
 ) -> bool {
     let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
     owner.verifies(&listed, &submission.signature)
-}
-
-/// The bytes of a submission ([`Submission::to_bytes`]), and what is where in them.
-#[derive(Clone, Copy)]
-pub(super) struct Submitted<'b>(&'b [u8]);
-
-impl<'b> Submitted<'b> {
-    /// `None` if they are too few for one.
-    pub fn of(bytes: &'b [u8]) -> Option<Self> {
-        (bytes.len() >= SUBMISSION_OVERHEAD).then_some(Self(bytes))
-    }
-
-    /// The content of its owner's registration, as it says.
-    pub fn registration(self) -> Digest {
-        Digest(*self.0.first_chunk().expect("the length was checked"))
-    }
-
-    pub fn signature(self) -> Signature {
-        let signature = self.0[..SUBMISSION_OVERHEAD].last_chunk();
-        Signature(*signature.expect("the length was checked"))
-    }
-
-    pub fn padded(self) -> &'b [u8] {
-        &self.0[SUBMISSION_OVERHEAD..]
-    }
 }
 
 /// A submission of somebody who has registered before, as it was handed in, byte for byte.

@@ -12,10 +12,8 @@ mod columns;
 mod halt;
 mod handed;
 mod intake;
-mod looked;
 mod opening;
 mod outcome;
-mod prints;
 mod sealing;
 mod tables;
 

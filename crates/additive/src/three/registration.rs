@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use futures::future::{join, pending};
-use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_party::{Party, Received, Step};
 use ostrakon_threeparty::marks::epoch_mark;
@@ -16,30 +15,14 @@ use ostrakon_threeparty::{Marks, Protocol, Stop};
 use rayon::prelude::*;
 
 use super::fault::Fault;
-use super::looked::{Opened, genuine, opened};
+use super::handed::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
 use crate::client::{BOX_BYTES, ClientSeed, Forgotten, commitment};
 
-pub use super::looked::Looked;
+pub use super::handed::looked::{Looked, RegistrationKey};
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
-
-/// The server's half of the boxes of one occasion of registering. Erased with its end: who has it
-/// and the boxes has every seed that they brought.
-pub struct RegistrationKey(pub(super) ExchangeKey);
-
-impl RegistrationKey {
-    /// Of 32 fresh random bytes.
-    pub fn new(secret: &Secret) -> Self {
-        Self(ExchangeKey::new(secret))
-    }
-
-    /// What participants seal their boxes for.
-    pub fn public(&self) -> [u8; 32] {
-        self.0.public()
-    }
-}
 
 /// Tells the other servers this server's public registration key of a batch, and hears theirs: the
 /// same three at all honest servers. The number is that of [`Subject::Keys`] and used once.

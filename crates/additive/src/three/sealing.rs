@@ -15,10 +15,10 @@ use rayon::prelude::*;
 
 use super::fault::Abort;
 use super::halt::{Halt, Unmixed};
+use super::handed::looked::Opened;
 use super::handed::{HandedIn, Joint};
 use super::intake::TakenIn;
 use super::keys::{EpochKeys, PairStatement};
-use super::looked::Opened;
 use super::messages::{EpochSpec, Kind, RegistrationSpec};
 use super::registration::{Held, RegistrationKey, Registry, Run};
 use super::tables::Owner;

@@ -10,12 +10,14 @@ use rayon::prelude::*;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-use super::intake::Submitted;
-use super::looked::{Found, Registers, Seeds};
 use super::messages::{EpochSpec, RegistrationSpec};
-use super::prints::Prints;
-use super::registration::RegistrationKey;
-use crate::client::{REGISTRATION_BYTES, Registration, SUBMISSION_OVERHEAD, Submission};
+use crate::client::{REGISTRATION_BYTES, Registration, SUBMISSION_OVERHEAD, Submission, Submitted};
+
+pub mod looked;
+pub mod prints;
+
+use looked::{Found, Registers, RegistrationKey, Seeds};
+use prints::Prints;
 
 /// For what, and with what, a server looks at what is handed in for an epoch.
 pub struct Looking<'a> {
@@ -71,8 +73,9 @@ impl<'a> Looking<'a> {
         owner: &VerifyingKey,
         bytes: &'b [u8],
     ) -> Option<Joint<'b>> {
-        let same = |seen: &Box<Seen>| seen.print.is_some() && seen.print == self.prints.of(bytes);
-        let seen = before.filter(same).or_else(|| self.at(slot, owner, bytes))?;
+        let same = |print: Option<u64>| print.is_some() && print == self.prints.of(bytes);
+        let seen = before.filter(|seen| same(seen.print));
+        let seen = seen.or_else(|| self.at(slot, owner, bytes))?;
         Some(Joint { bytes, seen })
     }
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
 use ostrakon_party::Party;
 use ostrakon_threeparty::pair::Pair;
@@ -11,14 +12,29 @@ use rayon::prelude::*;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 
-use super::messages::RegistrationSpec;
-use super::registration::RegistrationKey;
 use crate::client::{BOX, BOX_BYTES, REGISTRATION_BYTES, Registration, box_about, commitment};
+use crate::three::messages::RegistrationSpec;
+
+/// The server's half of the boxes of one occasion of registering. Erased with its end: who has it
+/// and the boxes has every seed that they brought.
+pub struct RegistrationKey(ExchangeKey);
+
+impl RegistrationKey {
+    /// Of 32 fresh random bytes.
+    pub fn new(secret: &Secret) -> Self {
+        Self(ExchangeKey::new(secret))
+    }
+
+    /// What participants seal their boxes for.
+    pub fn public(&self) -> [u8; 32] {
+        self.0.public()
+    }
+}
 
 /// What a server has found of a registration by itself: that it is its owner's for the occasion,
 /// and what the own box holds. That takes public-key operations, which need not wait until the
 /// servers agree, so registrations are looked at as they come in.
-pub(super) struct Found {
+pub struct Found {
     occasion: Digest,
     number: u32,
     owner: VerifyingKey,
@@ -28,7 +44,7 @@ pub(super) struct Found {
 }
 
 /// The own pairs' seeds, those that open their commitments.
-pub(super) type Seeds = [Option<Secret>; 2];
+pub type Seeds = [Option<Secret>; 2];
 
 impl Found {
     /// Looks at the registration of an owner under a number. `None` if it is not signed for the
@@ -97,7 +113,7 @@ impl Looked {
 /// The bytes of a registration with its digests, which are made once. Of a peer's with other boxes
 /// there are no bytes; nobody takes it.
 #[derive(Clone)]
-pub(super) struct Digested {
+pub struct Digested {
     bytes: Vec<u8>,
     content: Digest,
     /// What lists hold of it, where it was looked at for that.
@@ -161,7 +177,7 @@ impl Sealable for Digested {
 }
 
 /// A registration that the servers agree on, with what this server's box for it holds.
-pub(super) struct Opened<'a> {
+pub struct Opened<'a> {
     pub number: u32,
     pub owner: VerifyingKey,
     bytes: &'a [u8],
@@ -177,7 +193,7 @@ impl Opened<'_> {
 }
 
 /// What holds a registration.
-pub(super) trait Registers: Sealable {
+pub trait Registers: Sealable {
     /// All its bytes.
     fn registration_bytes(&self) -> &[u8];
 
@@ -197,7 +213,7 @@ impl Registers for Digested {
 
 /// The slots of the occasion in ascending order, without registrations that were looked at for
 /// something else, and the seeds of each of the others.
-pub(super) fn genuine(
+pub fn genuine(
     spec: &RegistrationSpec,
     mut slots: Vec<Slot<Looked>>,
 ) -> (Vec<Slot<Digested>>, Vec<Option<Seeds>>) {
@@ -214,7 +230,7 @@ pub(super) fn genuine(
 
 /// The accepted registrations, in ascending order, with what the own boxes hold; those that others
 /// gave are opened now.
-pub(super) fn opened<'a, M: Registers>(
+pub fn opened<'a, M: Registers>(
     party: &Party,
     key: &RegistrationKey,
     slots: &[Slot<M>],
