@@ -45,11 +45,10 @@ pub fn run(options: &Options) -> Result<()> {
 /// The key that a file keeps.
 ///
 /// # Errors
-/// If it cannot be read, or holds none.
+/// If it cannot be read, others than the owner may read it, or it holds none.
 pub fn read(path: &Path) -> Result<Invitation> {
     let name = path.display();
-    let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
-    Invitation::from_text(text.trim())
+    Invitation::from_text(&secret::read(path)?)
         .with_context(|| format!("{name} holds no key; `stats key FILE` makes one in a new file"))
 }
 
@@ -75,7 +74,21 @@ pub fn roster(path: &Path) -> Result<Vec<VerifyingKey>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[test]
+    fn a_key_that_others_may_read_is_refused_with_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("key");
+        run(&Options { file: file.clone(), json: false }).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        for refused in [read(&file).map(drop), run(&Options { file: file.clone(), json: false })] {
+            let why = refused.unwrap_err().to_string();
+            assert!(why.contains("others than its owner") && why.contains("chmod 600"), "{why}");
+        }
+    }
 
     #[test]
     fn a_key_stays_and_a_roster_is_read_line_by_line() {
