@@ -80,9 +80,9 @@ pub struct Create {
     #[arg(long, default_value_t = 10)]
     seconds: u32,
     /// The least number of participants with which an epoch is published, whichever server's are
-    /// left out: 3 takes five people. 1, two people, needs --without-crowd [default: 3, or what
-    /// suits --people: three people are the fewest]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    /// left out: 3 takes five people. 1, two people, needs --without-crowd, and 0, for practice,
+    /// is --without-crowd alone [default: 3, or what suits --people: three people are the fewest]
+    #[arg(long)]
     minimum: Option<u32>,
     /// How many people are expected; shown to whoever waits.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -209,7 +209,14 @@ impl Create {
     fn minimum(&self) -> Result<u32> {
         match (self.without_crowd, self.minimum) {
             (true, Some(1)) => Ok(1),
-            (true, _) => Ok(PRACTICE),
+            (true, None | Some(PRACTICE)) => Ok(PRACTICE),
+            (true, Some(minimum)) => bail!(
+                "--minimum {minimum} is a crowd, and --without-crowd asks for none: leave one of them out"
+            ),
+            (false, Some(PRACTICE)) => bail!(
+                "--minimum 0 publishes what a single person says, and everybody then knows whose it is. Take 2 or more; or, for \
+                 practice, say --without-crowd instead"
+            ),
             (false, Some(1)) => bail!(
                 "--minimum 1 is no crowd: a message of two people is known to both, and one server can leave somebody alone \
                  with it. Take 2 or more, or say --without-crowd"
@@ -357,8 +364,12 @@ mod tests {
         assert_eq!(minimum(&["--minimum", "2"]).unwrap(), 2);
         let refused = minimum(&["--minimum", "1"]).unwrap_err().to_string();
         assert!(refused.contains("no crowd") && refused.contains("--without-crowd"), "{refused}");
-        assert!(minimum(&["--minimum", "0"]).is_err());
+        let none = minimum(&["--minimum", "0"]).unwrap_err().to_string();
+        assert!(none.contains("a single person") && none.contains("--without-crowd"), "{none}");
+        assert_eq!(minimum(&["--minimum", "0", "--without-crowd"]).unwrap(), PRACTICE);
         assert_eq!(minimum(&["--minimum", "1", "--without-crowd"]).unwrap(), 1);
         assert_eq!(minimum(&["--without-crowd"]).unwrap(), PRACTICE);
+        let both = minimum(&["--minimum", "5", "--without-crowd"]).unwrap_err().to_string();
+        assert!(both.contains("leave one of them out"), "{both}");
     }
 }

@@ -121,7 +121,6 @@ pub struct Ease {
     target: Target,
     /// The least number of participants from the next epoch on, whichever server's are left out: 2
     /// takes three people. 1, two people, needs --without-crowd.
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     minimum: u32,
     /// Takes 1, which is no crowd: each of two people knows what the other one has said.
     #[arg(long)]
@@ -197,6 +196,10 @@ pub async fn run(command: Command) -> Result<()> {
         }
         Command::Poll(ask) => poll(ask).await,
         Command::Ease(Ease { target, minimum, without_crowd }) => {
+            ensure!(
+                minimum > 0,
+                "0, for practice, is a room's from its beginning: `ostrakon room create NAME --without-crowd`. Take 2 or more"
+            );
             ensure!(
                 minimum > 1 || without_crowd,
                 "1 is no crowd: each of two people knows what the other one has said. Take 2 or more, or say --without-crowd"
