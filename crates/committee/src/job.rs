@@ -172,9 +172,14 @@ pub struct Jobs(BTreeMap<&'static str, Arc<dyn Job>>);
 
 impl Jobs {
     /// Adds a job.
+    ///
+    /// # Panics
+    /// If there is one of that name already: which jobs a program knows is written in it.
     #[must_use]
     pub fn with(mut self, job: impl Job + 'static) -> Self {
-        self.0.insert(job.name(), Arc::new(job));
+        let name = job.name();
+        let before = self.0.insert(name, Arc::new(job));
+        assert!(before.is_none(), "two jobs have one name, {name}: give one of them another");
         self
     }
 

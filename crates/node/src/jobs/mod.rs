@@ -51,14 +51,13 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     /// All of them, before the first word; with the subjects of each that began at this server.
+    /// They are [`distinct`].
     pub fn new(jobs: Vec<(Arc<dyn Job>, BTreeSet<Subject>)>, servers: &Servers) -> Self {
-        let mut running = BTreeMap::new();
-        for (job, known) in jobs {
+        let start = |(job, known): (Arc<dyn Job>, BTreeSet<Subject>)| {
             let (number, state) = (job.number(), Arc::from(job.empty(servers, known)));
-            let new = Running { job, state, versions: BTreeMap::new() };
-            assert!(running.insert(number, new).is_none(), "two jobs with the number {number}");
-        }
-        Self { running, unjudged: BTreeMap::new() }
+            (number, Running { job, state, versions: BTreeMap::new() })
+        };
+        Self { running: jobs.into_iter().map(start).collect(), unjudged: BTreeMap::new() }
     }
 
     /// The number of the job with this name.
@@ -190,6 +189,28 @@ impl Jobs {
         let running = self.running.get(&job);
         running.and_then(|running| running.versions.get(subject)).copied().unwrap_or(0)
     }
+}
+
+/// Checks that a deployment's jobs can be told from each other: by number in announcements and on
+/// disk, by name in paths.
+///
+/// # Errors
+/// Which two cannot, and what to change.
+pub(crate) fn distinct(jobs: &[Arc<dyn Job>]) -> Result<(), String> {
+    let (mut numbers, mut names) = (BTreeMap::new(), BTreeMap::new());
+    for (number, name) in jobs.iter().map(|job| (job.number(), job.name())) {
+        if let Some(other) = numbers.insert(number, name) {
+            return Err(format!(
+                "the jobs {other} and {name} have one number, {number}: give one of them another that no job has had"
+            ));
+        }
+        if let Some(other) = names.insert(name, number) {
+            return Err(format!(
+                "the jobs {other} and {number} have one name, {name}: give one of them another that no job has had"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether no honest server says this word, of a deployment that has these jobs.

@@ -13,6 +13,23 @@ const SUBJECT: Subject = [7; 16];
 /// Counts words of one byte; only the first server says odd ones.
 pub struct Counting;
 
+/// A job that does nothing, of any number and name.
+struct Called(u8, &'static str);
+
+impl Job for Called {
+    fn number(&self) -> u8 {
+        self.0
+    }
+
+    fn name(&self) -> &'static str {
+        self.1
+    }
+
+    fn empty(&self, _: &Servers, _: BTreeSet<Subject>) -> Box<dyn State> {
+        Box::new(Count::default())
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Count(BTreeMap<Subject, u64>);
 
@@ -61,6 +78,16 @@ impl State for Count {
 fn jobs() -> Jobs {
     let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
     Jobs::new(vec![(Arc::new(Counting), BTreeSet::new())], &servers)
+}
+
+#[test]
+fn two_jobs_of_one_number_or_name_are_refused() {
+    let with = |other| distinct(&[Arc::new(Counting), Arc::new(other)]);
+    assert_eq!(with(Called(4, "cunning")), Ok(()));
+    let number = with(Called(3, "cunning")).unwrap_err();
+    assert!(number.starts_with("the jobs counting and cunning have one number, 3"), "{number}");
+    let name = with(Called(4, "counting")).unwrap_err();
+    assert!(name.starts_with("the jobs 3 and 4 have one name, counting"), "{name}");
 }
 
 #[test]

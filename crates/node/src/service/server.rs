@@ -37,7 +37,7 @@ use crate::provider::trusts::Trusts;
 use crate::rooms::requests;
 use crate::service::effects;
 use crate::setup::{self, BeginError};
-use crate::{intake, recovery};
+use crate::{intake, jobs, recovery};
 use ostrakon_protocol::Create;
 use ostrakon_protocol::{Readiness, ServiceError};
 
@@ -156,16 +156,16 @@ impl Server {
         signing: Arc<SigningKey>,
         provider: Arc<dyn EngineProvider>,
     ) -> Result<(), BeginError> {
-        let id = self.config.id();
+        let (id, jobs) = (self.config.id(), provider.jobs());
+        jobs::distinct(&jobs)?;
         let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.channel());
         let repeat = setup::was_done(&self.store);
         let result = setup::set_up(early.clone(), &self.store, &*self.platform, &provider).await?;
-        let keys = roster.keys.clone();
-        let servers = Servers { session: result.session, keys: keys.clone() };
-        let roster = Arc::new(Roster { session: result.session, keys });
+        let servers = Servers { session: result.session, keys: roster.keys.clone() };
+        let roster = Arc::new(Roster { session: result.session, keys: roster.keys.clone() });
         let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
         let engines = provider.engines(&party, &result.secret)?;
-        let world = recovery::world(&self.store, &servers, &trusts, provider.jobs()).await?;
+        let world = recovery::world(&self.store, &servers, &trusts, jobs).await?;
         let progress = recovery::progress(&self.store, &party.roster).await?;
         let delivered = ByParty::from(progress.delivered.clone());
         self.introduction.change(|about| about.progress = Some(progress));
