@@ -45,7 +45,12 @@ export class HostPage extends Visitor {
     const { page } = this;
     await this.open(`${origin}/#/create`);
     await page.getByText(kind).click();
+    // What is missing is named until it is there.
+    await page.getByRole('button', { name: 'Open the room' }).click();
+    const complaint = page.getByRole('alert').getByText('The room has no name yet');
+    await complaint.waitFor();
     await page.getByLabel('Name of the room').fill(name);
+    await complaint.waitFor({ state: 'detached' });
     await page.getByText('Change the settings').click();
     const settings = {
       'Longest message': '254',
