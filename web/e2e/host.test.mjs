@@ -51,7 +51,11 @@ async function isLowered(browser, host, link) {
   await beamer.open(projectorOf(link));
   const [anna] = await twoPeople(browser, [link, link]);
   const missing = /2 of about 30 are here; 1 more, then messages appear/;
-  await Promise.all([host, beamer].map(({ page }) => page.getByText(missing).first().waitFor()));
+  await Promise.all(
+    [host, beamer, anna].map((one) => one.page.getByText(missing).first().waitFor()),
+  );
+  for (const [name, one] of Object.entries({ host, beamer, anna }))
+    await one.picture(`waiting-${name}`);
   await host.tab('Room');
   await host.page.locator('[data-ease="1"]').click();
   await host.page.getByRole('dialog').getByRole('button', { name: 'From 2 on' }).click();

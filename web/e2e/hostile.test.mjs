@@ -3,26 +3,31 @@
 
 import { strict as assert } from 'node:assert';
 
+import { HostPage, projectorOf } from './support/host-page.mjs';
 import { test } from './support/test.mjs';
-import { Visitor } from './support/visitor.mjs';
+import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
 /** @typedef {import('./support/deployment.mjs').Deployment} Deployment */
 
 /**
- * Changes what the third server says.
+ * Changes what the third server says, or others.
  *
  * @param {Deployment} deployment
  * @param {Visitor} visitor
  * @param {string} what the end of the path
  * @param {(answer: any) => unknown} lie
+ * @param {number[]} [parties]
  */
-async function sabotage(deployment, visitor, what, lie) {
-  await visitor.page.route(`${deployment.origins[2]}/api/v1/rooms/*/${what}`, async (route) => {
-    const response = await route.fetch().catch(() => null);
-    if (!response) return route.abort();
-    const answer = await response.json().catch(() => ({}));
-    await route.fulfill({ response, status: 200, json: lie(answer) });
-  });
+async function sabotage(deployment, visitor, what, lie, parties = [2]) {
+  for (const party of parties) {
+    const place = `${deployment.origin(party)}/api/v1/rooms/*/${what}`;
+    await visitor.page.route(place, async (route) => {
+      const response = await route.fetch().catch(() => null);
+      if (!response) return route.abort();
+      const answer = await response.json().catch(() => ({}));
+      await route.fulfill({ response, status: 200, json: lie(answer) });
+    });
+  }
 }
 
 /**
@@ -94,6 +99,38 @@ test('a server whose answers make no sense counts as one that does not answer', 
     await sabotage(deployment, visitor, 'status*', () => ['<html>', null, -1]);
   await speakAndRead(people);
   await people.anna.page.locator('[data-reachable="false"]').getByText('does not answer').waitFor();
+});
+
+test('who keeps an epoch open is named where two servers say so, with what can be done', async ({
+  browser,
+  deployment,
+}) => {
+  const { host, links } = await deployment.hosted('Artemisium', { people: 3 });
+  const [anna, console] = [await Visitor.arrive(browser, PHONE), await HostPage.come(browser)];
+  const beamer = await Visitor.arrive(browser, { ...DESKTOP, locale: 'de-DE' });
+  const says = (/** @type {any} */ status) => ({
+    ...status,
+    overdue: { for_ms: 95_000, by: [0] },
+  });
+  for (const visitor of [anna, console, beamer])
+    await sabotage(deployment, visitor, 'status*', says, [2]);
+  await anna.join(links[0]);
+  await anna.takesPart();
+  assert.equal(await anna.page.locator('[data-overdue]').count(), 0, 'one alone is not believed');
+  for (const visitor of [anna, console, beamer])
+    await sabotage(deployment, visitor, 'status*', says, [1, 2]);
+  await anna.page.getByText('waiting for alpha').waitFor();
+  await anna.page.locator('[data-overdue="0"]').getByText('Nothing is lost').waitFor();
+  await console.open(host.link(deployment.origin()));
+  await console.page.getByText('waits for alpha').waitFor();
+  await console.page.locator('[data-overdue="0"]').getByText('ask whoever runs alpha').waitFor();
+  await beamer.open(projectorOf(links[0]));
+  await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
+  for (const [name, visitor] of Object.entries({ anna, console, beamer })) {
+    await visitor.fits();
+    await visitor.isAccessible();
+    await visitor.picture(`overdue-${name}`);
+  }
 });
 
 test('a host’s action that no host signed raises the alarm and changes nothing', async ({

@@ -14,8 +14,8 @@ mod servers;
 pub use jobs::{JobView, parse_subject};
 pub use rooms::{
     Accepted, ActionTaken, ActionsPage, BoardPage, CollectPhase, EpochStatus, Issue, IssueRequest,
-    LastEpoch, MixingPhase, MixingStatus, NewRoom, Outcome, Presence, PresenceAnswer, RoomInfo,
-    RoomState, Status, SubmissionRequest, parse_room,
+    LastEpoch, MixingPhase, MixingStatus, NewRoom, Outcome, Overdue, Presence, PresenceAnswer,
+    RoomInfo, RoomState, Status, SubmissionRequest, parse_room,
 };
 pub use servers::{
     CodeInfo, Create, FaultInfo, PeerStatus, Readiness, RoomLimits, ServerInfo, ServersInfo,

@@ -285,6 +285,10 @@ pub struct Status {
     pub stock: u32,
     /// The other servers.
     pub peers: Vec<PeerStatus>,
+    /// Why the collecting epoch is not closed although its time has been over for a while and
+    /// enough have handed in; absent otherwise.
+    #[serde(default)]
+    pub overdue: Option<Overdue>,
     /// What a submission to the collecting epoch must be made for; absent while none collects.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub context: Option<EpochContext>,
@@ -306,6 +310,17 @@ pub struct EpochStatus {
     pub assigned: u32,
     /// Submissions that the answering server holds.
     pub submitted: u32,
+}
+
+/// An epoch that could have been closed and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Overdue {
+    /// For how many milliseconds.
+    pub for_ms: u64,
+    /// The servers whose word is missing, by party number: that the epoch is due, or the
+    /// scheduler's that it is closed. None if earlier epochs are to be finished first.
+    pub by: Vec<u8>,
 }
 
 /// What an epoch does before it is sealed.

@@ -82,6 +82,7 @@ export function statusOf(number: number): Status {
     places: [],
     board_length: 0,
     actions: 0,
+    overdue: null,
   };
 }
 

@@ -130,6 +130,11 @@ impl Room {
         Ok(room)
     }
 
+    /// How its servers are called: by the places of their public interfaces, by party number.
+    pub fn names(&self) -> Vec<String> {
+        self.connections.iter().map(|connection| connection.origin().to_owned()).collect()
+    }
+
     /// Starts to watch the room; it is watched until the returned set is dropped.
     pub fn watch(self: &Arc<Self>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use ostrakon_mixing::engines;
 use ostrakon_mixing::room::{Admission, more_needed};
 use ostrakon_party::Trust;
-use ostrakon_protocol::{LastEpoch, Outcome, Status};
+use ostrakon_protocol::{LastEpoch, Outcome, Overdue, Status};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
@@ -72,7 +72,7 @@ pub async fn run(options: Options) -> Result<()> {
     };
     let _watching = room.watch();
     let trust = engines::trust(room.descriptor.engine, room.connections.len())?;
-    let progress = RefCell::new(Progress::new());
+    let progress = RefCell::new(Progress::new(room.names()));
     let mut statuses = room.statuses();
     let published = participant.take_part(|event| progress.borrow_mut().happened(event));
     tokio::pin!(published);
@@ -142,13 +142,18 @@ struct Progress {
     waits: bool,
     /// The last epoch that was warned of.
     warned: Option<u64>,
+    /// How the servers are called.
+    names: Vec<String>,
+    /// Why the epoch is not closed, as it was told last.
+    overdue: Option<String>,
 }
 
 impl Progress {
-    fn new() -> Self {
+    fn new(names: Vec<String>) -> Self {
         let state = "looking for a place".to_owned();
         let bar = output::spinner(state.clone());
-        Self { bar, state, missing: 0, told: false, waits: false, warned: None }
+        let (missing, told, waits, warned, overdue) = Default::default();
+        Self { bar, state, missing, told, waits, warned, names, overdue }
     }
 
     fn happened(&mut self, event: Event) {
@@ -163,6 +168,11 @@ impl Progress {
         self.warn(ended.max_by_key(|status| status.last.as_ref().map(|last| last.number)));
         self.missing = missing(statuses, trust);
         self.show();
+        let overdue = overdue_in_words(statuses, &self.names, trust);
+        if let Some(words) = overdue.filter(|words| self.overdue.as_ref() != Some(words)) {
+            self.bar.suspend(|| eprintln!("{words}"));
+            self.overdue = Some(words);
+        }
         // What is handed in has its place: now the servers count it, too.
         if let Some(words) = missing_in_words(self.missing).filter(|_| self.waits && !self.told) {
             self.told = true;
@@ -211,6 +221,38 @@ pub fn missing_in_words(missing: u32) -> Option<String> {
         1 => Some("one more person has to come, then messages appear".into()),
         more => Some(format!("{more} more people have to come, then messages appear")),
     }
+}
+
+/// Why the epoch that collects is not closed, in words, with the servers' names; `None` unless it
+/// could have been for a while. Fewer than are believed blame nobody.
+pub fn overdue_in_words(
+    statuses: &[Option<Status>],
+    names: &[String],
+    trust: &Trust,
+) -> Option<String> {
+    let known = || statuses.iter().flatten();
+    let said = known().filter_map(|status| Some((status.epoch?.number, status.overdue.as_ref()?)));
+    let said: Vec<_> = said.collect();
+    let (number, _) = said.iter().max_by_key(|(number, _)| number)?;
+    let of_it = || said.iter().filter(|(of, _)| of == number).map(|(_, overdue)| *overdue);
+    let believed = |says: &dyn Fn(&Overdue) -> bool| {
+        of_it().filter(|overdue| says(overdue)).count() >= trust.believed()
+    };
+    let named = (0u8..).zip(names);
+    let silent = named.filter(|(party, _)| believed(&|overdue| overdue.by.contains(party)));
+    let silent: Vec<_> = silent.map(|(_, name)| name.as_str()).collect();
+    if silent.is_empty() {
+        return believed(&|overdue| overdue.by.is_empty()).then(|| {
+            format!(
+                "epoch {number} waits for earlier ones that are still shuffled; nothing is lost"
+            )
+        });
+    }
+    let silent = silent.join(" and ");
+    Some(format!(
+        "epoch {number} could have been sealed, but the word of {silent} is missing, and no other server can step in: nothing is \
+         lost or revealed, and it goes on when that word comes; if it lasts, tell whoever runs {silent}"
+    ))
 }
 
 /// Why an epoch published nothing, and what becomes of its messages in a room that is `open` or
@@ -278,8 +320,33 @@ mod tests {
     }
 
     #[test]
+    fn whose_word_an_epoch_waits_for_is_told_when_two_servers_say_so() {
+        let (trust, names) = (Trust::one_of_three(), ["A", "B", "C"].map(str::to_owned));
+        let overdue = |number, by: &[u8]| {
+            let by = by.to_vec();
+            let epoch = serde_json::json!({
+                "number": number, "batch": 1, "phase": "collecting", "closes_in_ms": 0,
+                "assigned": 3, "submitted": 3,
+            });
+            let epoch = serde_json::from_value(epoch).unwrap();
+            let overdue = Some(Overdue { for_ms: 20_000, by });
+            status([1, 1, 1], 2).map(|status| Status { epoch, overdue, ..status })
+        };
+        let told = |statuses: [Option<Status>; 3]| overdue_in_words(&statuses, &names, &trust);
+        let words = told([status([1, 1, 1], 2), overdue(4, &[0]), overdue(4, &[0])]).unwrap();
+        assert!(words.contains("epoch 4") && words.contains("the word of A is missing"), "{words}");
+        // Each knows that it has spoken itself; only the one that both miss is silent.
+        let words = told([overdue(4, &[1, 2]), None, overdue(4, &[0, 1])]).unwrap();
+        assert!(words.contains("the word of B is missing"), "{words}");
+        let words = told([None, overdue(4, &[]), overdue(4, &[])]).unwrap();
+        assert!(words.contains("waits for earlier ones"), "{words}");
+        assert_eq!(told([None, None, overdue(4, &[0])]), None, "one alone is not believed");
+        assert_eq!(told([None, overdue(3, &[0]), overdue(4, &[0])]), None, "of two epochs");
+    }
+
+    #[test]
     fn the_spinner_shows_what_happened_and_who_is_missing() {
-        let mut progress = Progress::new();
+        let mut progress = Progress::new(Vec::new());
         let trust = Trust::one_of_three();
         progress.look(&[status([0, 0, 0], 3), None, None], &trust);
         progress.happened(Event::Submitted { epoch: 7, message: true });

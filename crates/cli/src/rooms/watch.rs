@@ -67,11 +67,17 @@ pub async fn run(options: Options) -> Result<()> {
     let _watching = room.watch();
     let trust = engines::trust(room.descriptor.engine, room.connections.len())?;
     let (mut entries, mut statuses) = (room.entries(), room.statuses());
-    let (mut printed, mut people) = (0, Missing::default());
+    let (mut printed, mut people, mut overdue) = (0, Missing::default(), None);
+    let names = room.names();
     loop {
         let new: Vec<_> = entries.borrow_and_update().iter().skip(printed).cloned().collect();
         printed += new.len();
         new.iter().try_for_each(|signed| print(signed, options.json))?;
+        let words = say::overdue_in_words(&room.latest_statuses(), &names, &trust);
+        if let Some(words) = words.filter(|words| overdue.as_ref() != Some(words)) {
+            eprintln!("{words}");
+            overdue = Some(words);
+        }
         if !sealed {
             people.seen(say::missing(&room.latest_statuses(), &trust), Instant::now());
         }

@@ -91,6 +91,7 @@ impl Server {
             actions: 0,
             stock: 0,
             peers: Vec::new(),
+            overdue: None,
             context: None,
         })
     }

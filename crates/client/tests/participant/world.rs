@@ -194,6 +194,7 @@ impl World {
             actions: 0,
             stock: 1,
             peers: Vec::new(),
+            overdue: None,
             context: server.epoch.map(|(number, _)| context(&room(), number, server.minimum)),
         }
     }

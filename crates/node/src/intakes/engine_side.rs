@@ -253,6 +253,9 @@ impl Sharing {
             if let Some(epoch) = &mut view.status.epoch {
                 epoch.closes_in_ms = epoch.closes_in_ms.map(|_| 0);
             }
+            if let Some(overdue) = &mut view.status.overdue {
+                overdue.for_ms = 0;
+            }
             let timeless = encode(&view);
             if self.shown.get(&id) != Some(&timeless) {
                 core.store.show(&id.to_hex(), &value, core.platform.now_ms()).await?;

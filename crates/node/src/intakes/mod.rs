@@ -220,9 +220,12 @@ impl IntakeProcess {
         let shown = self.shown();
         let Seen { shown: view, at, .. } = shown.rooms.get(id).ok_or_else(no_room)?;
         let mut view = view.clone();
+        let past = now.saturating_sub(*at);
         if let Some(epoch) = &mut view.status.epoch {
-            epoch.closes_in_ms =
-                epoch.closes_in_ms.map(|left| left.saturating_sub(now.saturating_sub(*at)));
+            epoch.closes_in_ms = epoch.closes_in_ms.map(|left| left.saturating_sub(past));
+        }
+        if let Some(overdue) = &mut view.status.overdue {
+            overdue.for_ms += past;
         }
         Ok(view)
     }

@@ -1,5 +1,5 @@
 //! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due and what
-//! is due in its jobs, and, if it is the scheduler, takes the next decisions.
+//! is due in its jobs, notes which epochs are overdue, and, if it is the scheduler, takes the next decisions.
 //!
 //! The decisions are pure ([`crate::state::scheduling`]); here they get the clock and are
 //! announced.
@@ -26,6 +26,14 @@ pub(crate) async fn run(core: Arc<Core>) {
         let enough = scheduling::newly_enough(&core.world());
         if !enough.is_empty() {
             core.change(|world| scheduling::note_enough(world, &enough, now));
+        }
+        let overdue = scheduling::newly_overdue(&core.world(), core.me(), now);
+        if !overdue.is_empty() {
+            core.change(|world| scheduling::note_overdue(world, &overdue));
+            tracing::warn!(
+                rooms = overdue.len(),
+                "epochs could have been closed and are not: the operator's page says whose word is missing"
+            );
         }
         while_announced(&core, || {
             scheduling::due(&core.world(), core.me(), core.platform.now_ms())

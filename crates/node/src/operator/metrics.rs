@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::memory::history::{BUCKETS, Histogram};
 use crate::operator::{self, Process};
 use crate::ports::Drivers;
-use crate::state::BatchInfo;
+use crate::state::{BatchInfo, scheduling};
 
 /// What bytes are counted in.
 const GRAIN: u64 = 1 << 20;
@@ -84,16 +84,25 @@ pub(crate) fn render(process: &Process<'_>) -> String {
 }
 
 fn rooms(core: &Core, text: &mut Text) {
-    let (open, boards, usable, preparing) = {
+    let now = core.platform.now_ms();
+    let (open, overdue, boards, usable, preparing) = {
         let world = core.world();
         let count = |wanted: fn(&BatchInfo) -> bool| {
             world.batches.values().filter(|batch| wanted(batch)).count()
         };
         let boards: u64 = world.rooms.values().map(|room| room.board_length).sum();
         let (usable, supply) = (count(BatchInfo::is_usable), count(BatchInfo::is_supply));
-        (world.rooms.values().filter(|room| room.open).count(), boards, usable, supply - usable)
+        let rooms = || world.rooms.values();
+        let overdue =
+            rooms().filter(|room| scheduling::overdue(room, core.me(), now).is_some()).count();
+        (rooms().filter(|room| room.open).count(), overdue, boards, usable, supply - usable)
     };
     text.gauge("rooms_open", "Rooms that take submissions.", open);
+    text.gauge(
+        "rooms_overdue",
+        "Rooms whose epoch could have been closed for a while and waits for a server's word.",
+        overdue,
+    );
     text.gauge("board_entries", "Entries on all boards.", boards);
     text.family("stock_batches", "gauge", "Batches by state.");
     text.sample("stock_batches", "{state=\"ready\"}", usable);

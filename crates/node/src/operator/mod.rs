@@ -23,8 +23,9 @@ use crate::memory::history::{PastEpoch, SAMPLE_SECONDS, StockSample, Suspects};
 use crate::memory::introduction::About;
 use crate::platform::{Links, Platform};
 use crate::ports::Drivers;
+use crate::rooms::requests;
 use crate::state::World;
-use ostrakon_protocol::RoomState;
+use ostrakon_protocol::{Overdue, RoomState};
 
 /// How far a peer's clock may be off before the operator is warned, in milliseconds. Participants'
 /// clocks may be two minutes off, so there is time to act.
@@ -126,6 +127,8 @@ pub struct RoomView {
     pub epochs: u64,
     /// Epochs that are sealed and not finished everywhere.
     pub computing: u32,
+    /// Why its epoch is not closed, if it is overdue.
+    pub overdue: Option<Overdue>,
 }
 
 /// The disk of the data directory.
@@ -159,6 +162,8 @@ pub enum WarningKind {
     CertificateExpiring,
     /// An open room has no batch to go on with.
     StockEmpty,
+    /// An epoch could have been closed for a while, and the server's word is missing.
+    EpochOverdue,
     /// The server is one of two of whom one has stopped epochs again and again.
     RepeatedAborts,
 }
@@ -338,6 +343,7 @@ fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
         board_length: room.board_length,
         epochs: room.next_epoch,
         computing: count(room.computing.len()),
+        overdue: requests::overdue(room, core.me(), now),
     });
     views.collect()
 }
@@ -410,8 +416,47 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
         );
         warn(WarningKind::StockEmpty, overview.party, text);
     }
+    overdue(overview, &mut warn);
     aborts(overview, warn);
     warnings
+}
+
+/// Warns of who keeps an epoch from being closed, once for each: without every server's word
+/// nothing is published. Where one of them cannot be reached, the words of the others may be
+/// waiting for its echo: they are not named.
+fn overdue(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
+    let is_gone = |party| {
+        overview.peers.iter().any(|peer| peer.party == party && peer.reach == PeerReach::None)
+    };
+    let mut longest: BTreeMap<Option<u8>, (u64, &str)> = BTreeMap::new();
+    for room in &overview.rooms {
+        let Some(Overdue { for_ms, by }) = &room.overdue else { continue };
+        let gone: Vec<u8> = by.iter().copied().filter(|party| is_gone(*party)).collect();
+        let named = if gone.is_empty() { by } else { &gone };
+        let keepers: Vec<_> =
+            if named.is_empty() { vec![None] } else { named.iter().copied().map(Some).collect() };
+        for keeper in keepers {
+            let before = longest.entry(keeper).or_insert((*for_ms, &room.name));
+            *before = (*before).max((*for_ms, &room.name));
+        }
+    }
+    for (keeper, (for_ms, room)) in longest {
+        let since = format!("an epoch of “{room}” could have been closed {} s ago", for_ms / 1000);
+        let peer = overview.peers.iter().find(|peer| Some(peer.party) == keeper);
+        let text = match (keeper, peer) {
+            (None, _) => format!(
+                "{since}, and waits for earlier ones that are still computed: if it lasts, look which server is slow or stuck"
+            ),
+            (_, Some(PeerView { name, .. })) => format!(
+                "{since}, and {name}'s word is missing: the room stands still until it comes, and no other server can close it. \
+                 Ask its operator to look at its log and at its links, and to start it again"
+            ),
+            (_, None) => format!(
+                "{since}, and this server does not close it: the room stands still until it does. Look at its log, and start it again"
+            ),
+        };
+        warn(WarningKind::EpochOverdue, keeper.unwrap_or(overview.party), text);
+    }
 }
 
 /// Warns of those who stop epochs. A server knows that it is honest itself.

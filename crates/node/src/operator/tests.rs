@@ -79,6 +79,46 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 }
 
 #[test]
+fn who_keeps_an_epoch_open_is_told_with_what_can_be_done() {
+    let room = |name: &str, for_ms, by: &[u8]| RoomView {
+        id: "00".repeat(16),
+        name: name.into(),
+        state: RoomState::Open,
+        payload: 256,
+        capacity: 24,
+        seconds: 6,
+        minimum: 2,
+        mode: Mode::Fair,
+        present: 3,
+        board_length: 0,
+        epochs: 1,
+        computing: 0,
+        overdue: Some(Overdue { for_ms, by: by.to_vec() }),
+    };
+    let warned = |rooms| {
+        let found = warnings(&Overview { rooms, ..calm() });
+        assert!(found.iter().all(|warning| warning.kind == WarningKind::EpochOverdue));
+        found.into_iter().map(|warning| (warning.party, warning.text)).collect::<Vec<_>>()
+    };
+    let of_a_peer = warned(vec![room("Agora", 25_000, &[1]), room("Pnyx", 90_000, &[1])]);
+    assert!(of_a_peer.len() == 1 && of_a_peer[0].0 == 1, "{of_a_peer:?}");
+    let text = &of_a_peer[0].1;
+    assert!(text.contains("“Pnyx”") && text.contains("90 s ago"), "the longest: {text}");
+    assert!(text.contains("bravo's word") && text.contains("Ask its operator"), "{text}");
+    // The other one's word waits for the echo of the one that is gone.
+    let mut gone = Overview { rooms: vec![room("Agora", 25_000, &[1, 2])], ..calm() };
+    gone.peers.push(PeerView { party: 2, name: "charlie".into(), ..gone.peers[0].clone() });
+    gone.peers[1].reach = PeerReach::None;
+    let found = warnings(&gone).into_iter();
+    let found = found.filter(|warning| warning.kind == WarningKind::EpochOverdue);
+    assert_eq!(found.map(|warning| warning.party).collect::<Vec<_>>(), [2]);
+    let own = warned(vec![room("Agora", 25_000, &[0])]);
+    assert!(own[0].0 == 0 && own[0].1.contains("this server does not close it"), "{own:?}");
+    let nobodys = warned(vec![room("Agora", 25_000, &[])]);
+    assert!(nobodys[0].0 == 0 && nobodys[0].1.contains("still computed"), "{nobodys:?}");
+}
+
+#[test]
 fn who_stops_epochs_again_and_again_is_told_and_never_this_server() {
     let warned = |suspects: Suspects| {
         let found = warnings(&Overview { suspects: vec![suspects], ..calm() });

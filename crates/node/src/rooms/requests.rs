@@ -15,6 +15,7 @@ use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_mixing::room::RoomId;
 use ostrakon_mixing::{Batch, EpochContext};
 use ostrakon_net::Reach;
+use ostrakon_party::PartyId;
 use ostrakon_store::{FaultRow, Intake, SubmissionRow, Taken};
 
 use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
@@ -32,8 +33,8 @@ use crate::state::announcement::Body;
 use crate::state::{Collecting, Room, World, room_nonce, scheduling};
 use ostrakon_protocol::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
-    NewRoom, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo,
-    ServiceError, Status, SubmissionRequest,
+    NewRoom, Overdue, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo,
+    ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 
 /// A room that this server shows.
@@ -278,6 +279,7 @@ impl Core {
             actions: room.log.length(),
             stock: u32::try_from(usable).unwrap_or(u32::MAX),
             peers: states.iter().map(peer).collect(),
+            overdue: overdue(room, self.me(), now),
             context: room
                 .collecting
                 .as_ref()
@@ -495,6 +497,13 @@ fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
         assigned: count(collecting.slots.len()),
         submitted: count(collecting.submitted.len()),
     })
+}
+
+/// Why a room's epoch is not closed, if it is overdue.
+pub(crate) fn overdue(room: &Room, me: PartyId, now: u64) -> Option<Overdue> {
+    let scheduling::Overdue { since, by } = scheduling::overdue(room, me, now)?;
+    let by = by.into_iter().map(|party| party.0).collect();
+    Some(Overdue { for_ms: now.saturating_sub(since), by })
 }
 
 /// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from

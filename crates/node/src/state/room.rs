@@ -41,6 +41,8 @@ pub struct Collecting {
     /// When this server first knew of enough submissions. Not agreed on, and not kept: what is
     /// enough at a restart counts as having been so when the clock began.
     pub enough_at: Option<u64>,
+    /// Whether this server has told that the epoch is overdue. Neither agreed on nor kept.
+    pub told_overdue: bool,
     /// For each server, the number of the announcement by which it said that the epoch is due.
     pub due: ByParty<Option<u64>>,
     /// Slots that have an owner.
@@ -87,6 +89,7 @@ impl Collecting {
             minimum,
             trust,
             enough_at: None,
+            told_overdue: false,
             due: ByParty::new(parties, |_| None),
             slots,
             order,

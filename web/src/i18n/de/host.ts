@@ -53,6 +53,12 @@ export const de: Host = {
     seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
     sealing: 'wird versiegelt',
     company: 'wartet auf Einwürfe',
+    overdue: (names: string[]) =>
+      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf ${spoken(names)}`,
+    overdueHint: (names: string[], since: number) =>
+      names.length === 0
+        ? `Sie hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts.`
+        : `Sie hätte um ${clock(since)} versiegelt werden können; das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und von hier aus hilft nichts: Bitte die, die ${spoken(names)} betreiben, nachzusehen.`,
     waits: (here: number, expected: number | null, missing: number) =>
       `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
     practice: 'Zum Üben, ohne Menge',
@@ -140,6 +146,7 @@ export const de: Host = {
     timeLabel: (seconds: number) => `etwa ${duration(seconds)}`,
     timeWaits: (missing: number) =>
       `Die Zeit läuft erst, wenn genug da sind: ${several(missing, 'Person fehlt', 'Personen fehlen')}.`,
+    timeStands: 'Die Zeit läuft nicht: Der Raum wartet auf einen Server, wie oben steht.',
     timeHint: (epoch: number, at: number | null) =>
       `Versiegelt in Epoche ${epoch}${at === null ? '' : `, etwa um ${clock(at)}`}. Bis dahin bewahren die Geräte die Antworten auf, und man kann sie ändern.`,
     noEpoch: 'Kein Server antwortet; eine Frage lässt sich stellen, sobald einer es tut.',

@@ -1,10 +1,10 @@
 import type { Projector } from '../en/projector';
-import { duration, several } from './words';
+import { duration, several, spoken } from './words';
 
 export const de: Projector = {
   connecting: 'Die Schlüssel der Server werden mit dem Link verglichen …',
   join: 'Mach mit',
-  at: (origin: string) => `Scanne, oder gib den Code ein: ${origin}`,
+  at: (origin: string) => `Scanne, oder gib bei ${origin} diesen Code ein:`,
   qr: 'QR-Code mit dem Link zum Raum',
   members: 'Für Mitglieder mit Einladung. Andere lesen mit.',
   present: (n: number) => several(n, 'Person', 'Personen'),
@@ -13,6 +13,10 @@ export const de: Projector = {
   seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
   sealing: 'wird versiegelt',
   company: 'wartet auf Einwürfe',
+  overdue: (names: string[]) =>
+    names.length === 0
+      ? 'wartet auf frühere Epochen; verloren ist nichts'
+      : `wartet auf ${spoken(names)}; verloren ist nichts`,
   waits: (here: number, expected: number | null, missing: number) =>
     `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
   practice: 'Zum Üben, ohne Menge: Was eine einzelne Person sagt, ist als ihres zu erkennen.',

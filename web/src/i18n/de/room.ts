@@ -214,6 +214,12 @@ export const de: Room = {
     seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
     sealing: 'wird versiegelt',
     company: 'Genug sind da: Es wird auf ihre Einwürfe gewartet',
+    overdue: (names: string[]) =>
+      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf ${spoken(names)}`,
+    overdueHint: (names: string[], since: number) =>
+      names.length === 0
+        ? `Diese Epoche hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts: Sie folgt, sobald die fertig sind.`
+        : `Diese Epoche hätte um ${clock(since)} versiegelt werden können. Dazu müssen alle Server zustimmen, und das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und nichts wird bekannt: Was abgegeben ist, bleibt liegen und erscheint, wenn dieses Wort kommt. Neu laden hilft nicht, und kein anderer Server kann einspringen. Wenn es andauert, sag es dem Gastgeber oder denen, die ${spoken(names)} betreiben.`,
     open: 'sammelt',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'noch antwortet kein Server',

@@ -52,6 +52,12 @@ export const en = {
     seals: (seconds: number) => `sealed in ${duration(seconds)}`,
     sealing: 'being sealed',
     company: 'waits for what people hand in',
+    overdue: (names: string[]) =>
+      names.length === 0 ? 'waits for earlier epochs' : `waits for ${spoken(names)}`,
+    overdueHint: (names: string[], since: number) =>
+      names.length === 0
+        ? `It could have been sealed at ${clock(since)}, but earlier ones are still being shuffled. Nothing is lost.`
+        : `It could have been sealed at ${clock(since)}; the word of ${spoken(names)} is missing. Nothing is lost, and nothing you do here helps: ask whoever runs ${spoken(names)} to look.`,
     waits: (here: number, expected: number | null, missing: number) =>
       `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
     practice: 'For practice, without a crowd',
@@ -138,6 +144,7 @@ export const en = {
     timeLabel: (seconds: number) => `about ${duration(seconds)}`,
     timeWaits: (missing: number) =>
       `The time runs only when enough are here: ${several(missing, 'person is', 'people are')} missing.`,
+    timeStands: 'The time does not run: the room waits for a server, as is said above.',
     timeHint: (epoch: number, at: number | null) =>
       `Sealed in epoch ${epoch}${at === null ? '' : `, about ${clock(at)}`}. Until then devices keep the answers and people can change them.`,
     noEpoch: 'No server answers: a question can be asked as soon as one does.',

@@ -1,6 +1,6 @@
 // The projector view.
 
-import { duration, several } from './words';
+import { duration, several, spoken } from './words';
 
 export const en = {
   connecting: 'Comparing the servers’ keys with the link…',
@@ -14,6 +14,10 @@ export const en = {
   seals: (seconds: number) => `sealed in ${duration(seconds)}`,
   sealing: 'being sealed',
   company: 'waiting for what people hand in',
+  overdue: (names: string[]) =>
+    names.length === 0
+      ? 'waiting for earlier epochs; nothing is lost'
+      : `waiting for ${spoken(names)}; nothing is lost`,
   waits: (here: number, expected: number | null, missing: number) =>
     `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
   practice: 'For practice, without a crowd: what a single person says is seen to be theirs.',

@@ -40,6 +40,8 @@ export interface Status {
   places: number[];
   board_length: number;
   actions: number;
+  /** Why the epoch is not closed, if it could have been for a while. */
+  overdue: { for_ms: number; by: number[] } | null;
 }
 
 /** The servers' document promises all that is read here. */

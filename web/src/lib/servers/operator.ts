@@ -76,6 +76,7 @@ const overviewShape = record({
         'disk-low',
         'certificate-expiring',
         'stock-empty',
+        'epoch-overdue',
         'repeated-aborts',
       ),
       party: count,

@@ -112,6 +112,36 @@ fn an_epoch_is_due_by_the_clock_if_there_are_enough_and_closed_when_all_say_so()
     assert_eq!(said(&mut full, 1001), due);
 }
 
+/// Nobody waits in silence for an epoch that somebody does not close.
+#[test]
+fn an_epoch_that_could_be_closed_and_is_not_is_told_with_whose_word_is_missing() {
+    let (mut world, id) = with_slots(&[0, 1, 2]);
+    let (me, late) = (PartyId(1), 11_000 + OVERDUE_MS);
+    drop(said(&mut world, 11_000));
+    let by = |world: &World, now| overdue(&world.rooms[&id], me, now).map(|found| found.by);
+    assert_eq!(by(&world, late - 1), None, "a restart takes its time");
+    let others = vec![PartyId(0), PartyId(2)];
+    let told = Overdue { since: 11_000, by: others };
+    assert_eq!(overdue(&world.rooms[&id], me, late), Some(told), "of itself it knows");
+    all_due(&mut world, &id);
+    assert_eq!(by(&world, late), Some(vec![SCHEDULER]), "all have said it: it is to be closed");
+    // Whoever waits for news hears of it once.
+    let before = world.rooms[&id].version;
+    assert_eq!(newly_overdue(&world, me, late), [id]);
+    note_overdue(&mut world, &[id]);
+    assert!(world.rooms[&id].version > before);
+    assert_eq!(newly_overdue(&world, me, late), []);
+    // Nobody is to blame while earlier ones are computed.
+    let computing = Computing { batch: 9, minimum: 2, phase: None };
+    let room = world.rooms.get_mut(&id).unwrap();
+    room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
+    assert_eq!(by(&world, late), Some(Vec::new()));
+    // Too few are not overdue, however long they wait.
+    let (mut few, id) = with_slots(&[0, 1]);
+    drop(said(&mut few, 1_000_000));
+    assert_eq!(overdue(&few.rooms[&id], me, 1_000_000), None);
+}
+
 /// Whoever was given a place and has gone keeps nobody waiting.
 #[test]
 fn an_epoch_does_not_wait_for_slots_that_were_given_and_not_handed_in() {

@@ -16,7 +16,15 @@ const poll: Poll = {
   withdrawn: false,
   right: null,
 };
-const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5, missing: 0 };
+const view = {
+  number: 8,
+  waitsForStock: false,
+  sealsAt: null,
+  mixing: [],
+  present: 5,
+  missing: 0,
+  overdue: null,
+};
 const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0, erased: 0 };
 
 interface Situation {

@@ -48,7 +48,12 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     places: [],
     board_length: 0,
   };
-  return { reachable: true, status: { ...status, actions: 0 }, came: 0, sealsAt: null };
+  return {
+    reachable: true,
+    status: { ...status, actions: 0, overdue: null },
+    came: 0,
+    sealsAt: null,
+  };
 }
 
 test('only times are offered after which an epoch is sealed', () => {

@@ -56,6 +56,7 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     places: [2, 3, 4],
     board_length: 0,
     actions: 0,
+    overdue: null,
   };
   return { reachable, status: change && { ...status, ...change }, came: 0, sealsAt: 1 };
 }
@@ -80,6 +81,7 @@ test("the epoch is the home server's, or of any that answers", () => {
     mixing: [3],
     present: 5,
     missing: 0,
+    overdue: null,
   });
   expect(epochView([away, report({}), report({})], 0, 64)?.present).toBe(7);
   expect(epochView([ahead, away, away], 0, 64)).toBeNull();
@@ -97,6 +99,40 @@ test('when an epoch is sealed is not one server’s word', () => {
   expect(at(says(9_000), says(1_000))).toBe(9_000);
   expect(at(says(1_000), says(9_000), says(9_100, 3))).toBe(9_000);
   expect(at(says(null), says(null))).toBeNull();
+});
+
+test('who is at a server that falls silent is not missed', () => {
+  const trust = {
+    ...NOBODY,
+    moreNeeded: (present: number[]) => 9 - present.reduce((a, b) => a + b),
+  };
+  const missing = (...reports: Report[]) => epochView(reports, 0, 64, 3, trust)?.missing;
+  const away = report({ present: [0, 64, 0] }, false);
+  const knows = (at: number) => report({ present: [2, at, 4] });
+  expect(missing(knows(3), report({}), knows(3))).toBe(0);
+  expect(missing(knows(3), away, knows(3))).toBe(0);
+  expect(missing(knows(0), away, knows(1))).toBe(2);
+  expect(missing(away, away, away)).toBeUndefined();
+});
+
+test('whose word an epoch waits for is told by two servers, and by no one alone', () => {
+  const trust = { ...NOBODY, believed: 2 };
+  const says = (...by: number[]): Report => ({
+    ...report({ overdue: { for_ms: 20_000 + by.length, by } }),
+    came: 50_000,
+  });
+  const of = (...reports: Report[]) => epochView(reports, 1, 64, 0, trust)?.overdue;
+  expect(of(report({}), says(0), says(0))).toEqual({ since: 29_999, by: [0] });
+  // Each knows of itself that it has spoken; only the one that both miss is silent.
+  expect(of(says(1, 2), report({}, false), says(0, 1))?.by).toEqual([1]);
+  expect(epochView([report({}), says(0), says(0)], 1, 64, 0, trust)?.sealsAt).toBeNull();
+  expect(of(report({}), report({}), says(0))).toBeNull();
+  expect(of(report({}), says(0), says(2))).toBeNull();
+  // Earlier epochs are to be finished first.
+  expect(of(report({}), says(), says())?.by).toEqual([]);
+  const other = report({ epoch: { ...report({}).status!.epoch!, number: 3 } });
+  const earlier = { ...other, status: { ...other.status!, overdue: { for_ms: 1, by: [0] } } };
+  expect(of(report({}), says(0), earlier)).toBeNull();
 });
 
 test('while too few are there nobody knows when an epoch is sealed', () => {
@@ -180,6 +216,7 @@ test('what is said after the shard was handed in enters the epoch after', () => 
     mixing: [],
     present: 3,
     missing: 0,
+    overdue: null,
   };
   expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({
     number: 4,

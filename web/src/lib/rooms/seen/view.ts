@@ -11,13 +11,23 @@ import type { WallEntry } from './following';
 export interface EpochView {
   number: number;
   waitsForStock: boolean;
-  /** `null` if nobody knows: as long as too few are there, the epoch waits. */
+  /** `null` if nobody knows: as long as too few are there, or it is overdue, the epoch waits. */
   sealsAt: number | null;
   mixing: number[];
   /** Participants at all servers that answer, as they say. */
   present: number;
   /** How many more have to come before anything is published. */
   missing: number;
+  /** `null` unless it could have been closed for a while. */
+  overdue: Overdue | null;
+}
+
+/** An epoch that could have been closed and is not. */
+export interface Overdue {
+  /** By this device's clock. */
+  since: number;
+  /** The servers whose word is missing; none, if earlier epochs are to be finished first. */
+  by: number[];
 }
 
 /**
@@ -37,19 +47,56 @@ export function epochView(
   const epoch = report?.status?.epoch;
   if (!report?.status || !epoch) return null;
   const missing = trust.moreNeeded(
-    reports.map(({ reachable, status }, party) =>
-      reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
-    ),
+    reports.map((_, party) => Math.min(most, presentAt(reports, party))),
     minimum,
   );
+  const overdue = overdueOf(answering, epoch.number, trust);
   return {
     number: epoch.number,
     waitsForStock: epoch.phase === 'waiting-for-stock',
-    sealsAt: missing > 0 ? null : closingOf(reports, epoch.number),
+    sealsAt: missing > 0 || overdue ? null : closingOf(reports, epoch.number),
     mixing: report.status.mixing.map((mix) => mix.number),
     present: presentNow(reports, most),
     missing,
+    overdue,
   };
+}
+
+/**
+ * Participants at a server, as it says. Whom it let in are there though it falls silent: such a one
+ * is counted as the others count it, as the command line does.
+ */
+function presentAt(reports: Report[], party: number): number {
+  const of = ({ status }: Report) => status?.present[party] ?? 0;
+  const own = reports[party];
+  if (own?.reachable) return of(own);
+  return Math.max(0, ...reports.filter(({ reachable }) => reachable).map(of));
+}
+
+/**
+ * Why epoch `number` is not closed. No server is blamed by fewer than are believed; so many have to
+ * say that it is overdue at all, and the one of them that waits longest is not believed of how
+ * long.
+ */
+function overdueOf(answering: Report[], number: number, { believed }: Trust): Overdue | null {
+  const said = answering.flatMap(({ status, came }) =>
+    status?.epoch?.number === number && status.overdue
+      ? [{ since: came - status.overdue.for_ms, by: status.overdue.by }]
+      : [],
+  );
+  const since = said.map((one) => one.since).sort((a, b) => a - b)[believed - 1];
+  if (since === undefined) return null;
+  const blamed = (party: number) => said.filter(({ by }) => by.includes(party)).length;
+  const by = [...new Set(said.flatMap((one) => one.by))].filter(
+    (party) => blamed(party) >= believed,
+  );
+  const nobody = said.filter((one) => one.by.length === 0).length >= believed;
+  return by.length > 0 || nobody ? { since, by: by.sort((a, b) => a - b) } : null;
+}
+
+/** How the servers with these numbers are called. */
+export function namesOf({ operators }: Pick<Deployment, 'operators'>, parties: number[]): string[] {
+  return operators.filter(({ party }) => parties.includes(party)).map(({ name }) => name);
 }
 
 /**
