@@ -129,7 +129,5 @@ fn report(visiting: &Visiting, epoch: u64, json: bool) -> Result<()> {
     if json {
         return output::json(&Said { epoch, entry: epoch, accepted, messages });
     }
-    output::line(&format!(
-        "published in round {epoch}, one of {messages} messages by {accepted} participants"
-    ))
+    output::line(&format!("published in round {epoch}, {}", output::among(messages, accepted)))
 }
