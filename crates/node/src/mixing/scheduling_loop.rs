@@ -1,5 +1,6 @@
 //! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due and what
-//! is due in its jobs, notes which epochs are overdue, and, if it is the scheduler, takes the next decisions.
+//! is due in its jobs, notes which epochs are overdue, and, if it is the scheduler, takes the next
+//! decisions.
 //!
 //! The decisions are pure ([`crate::state::scheduling`]); here they get the clock and are
 //! announced.

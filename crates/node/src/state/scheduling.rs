@@ -73,8 +73,8 @@ pub struct Overdue {
     pub by: Vec<PartyId>,
 }
 
-/// Whether a room's epoch is overdue, as far as `me` knows, and has been for [`OVERDUE_MS`]: by those
-/// who have not said that it is due, or else by the scheduler, who does not close it.
+/// Whether a room's epoch is overdue, as far as `me` knows, and has been for [`OVERDUE_MS`]: by
+/// those who have not said that it is due, or else by the scheduler, who does not close it.
 pub fn overdue(room: &Room, me: PartyId, now: u64) -> Option<Overdue> {
     let collecting = room.collecting.as_ref()?;
     let period = u64::from(room.descriptor.seconds) * 1000;
