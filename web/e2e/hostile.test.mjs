@@ -126,6 +126,7 @@ test('who keeps an epoch open is named where two servers say so, with what can b
   await console.page.locator('[data-overdue="0"]').getByText('ask whoever runs alpha').waitFor();
   await beamer.open(projectorOf(links[0]));
   await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
+  await beamer.page.getByText(/^nimmt teil, so sagen es die Server/).waitFor();
   for (const [name, visitor] of Object.entries({ anna, console, beamer })) {
     await visitor.fits();
     await visitor.isAccessible();

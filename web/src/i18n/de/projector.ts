@@ -8,7 +8,8 @@ export const de: Projector = {
   qr: 'QR-Code mit dem Link zum Raum',
   members: 'Für Mitglieder mit Einladung. Andere lesen mit.',
   present: (n: number) => several(n, 'Person', 'Personen'),
-  presentHint: 'nehmen teil, so sagen es die Server; was zählt, steht neben jeder Nachricht',
+  presentHint: (n: number) =>
+    `${n === 1 ? 'nimmt' : 'nehmen'} teil, so sagen es die Server; was zählt, steht neben jeder Nachricht`,
   epoch: (n: number) => `Epoche ${n}`,
   seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
   sealing: 'wird versiegelt',

@@ -9,7 +9,8 @@ export const en = {
   qr: 'QR code with the link to the room',
   members: 'For members with an invitation. Others read along.',
   present: (n: number) => several(n, 'person', 'people'),
-  presentHint: 'take part, as the servers say; what counts stands beside each message',
+  presentHint: (n: number) =>
+    `${n === 1 ? 'takes' : 'take'} part, as the servers say; what counts stands beside each message`,
   epoch: (n: number) => `Epoch ${n}`,
   seals: (seconds: number) => `sealed in ${duration(seconds)}`,
   sealing: 'being sealed',
