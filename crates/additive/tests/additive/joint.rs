@@ -1,20 +1,18 @@
 //! Attacks on registrations that come with the epoch's rows, under one list.
 
-use std::collections::BTreeSet;
-
 use ostrakon_additive::client::{Registration, Submission};
 use ostrakon_additive::three::epoch::{Looking, Participants, Registering, Unmixed, mix};
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
 use ostrakon_additive::three::registration::RegistrationKey;
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_party::{PartyId, Step};
+use ostrakon_party::PartyId;
 use ostrakon_testkit::Network;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::seal::Slot;
 
-use crate::registrations::sign;
+use crate::registrations::{said, sign};
 use crate::world::*;
 
 const WIDTH: u32 = 16;
@@ -223,16 +221,6 @@ fn false_registration_key() {
     });
     assert!(matches!(results[1], Some(Err(Unmixed::Unfit(_)))));
     assert!(results[0].is_none() && results[2].is_none());
-}
-
-/// All that a server has posted of a kind.
-fn said(network: &Network, by: u8, step: Step) -> BTreeSet<Vec<u8>> {
-    let sent = network.sent();
-    let own = sent.iter().filter(|(_, m)| {
-        let header = &m.signed.header;
-        header.from == PartyId(by) && header.tag.step == step
-    });
-    own.map(|(_, m)| m.body.to_vec()).collect()
 }
 
 /// P2 lists a participant who came to P1 and P2 alone, and whose box does not open at P1; lets the

@@ -165,7 +165,7 @@ fn a_box_of_another_length_is_no_registration() {
 }
 
 /// All that a server has posted of a kind.
-fn said(network: &Network, by: u8, step: Step) -> BTreeSet<Vec<u8>> {
+pub fn said(network: &Network, by: u8, step: Step) -> BTreeSet<Vec<u8>> {
     let sent = network.sent();
     let own = sent.iter().filter(|(_, m)| {
         let header = &m.signed.header;
