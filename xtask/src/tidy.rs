@@ -1,5 +1,5 @@
 //! Limits that no linter knows: the length of files and lines, the files of a folder, the subjects
-//! of commits, and marks of unfinished work.
+//! of commits, marks of unfinished work, and planted defects that do not fit the sources any more.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell;
+use crate::{mutants, shell};
 
 /// A source file above this length is two files.
 const MOST_LINES: usize = 600;
@@ -27,7 +27,8 @@ const UNFINISHED: [&str; 3] = [concat!("to", "do"), concat!("fix", "me"), concat
 /// Checks every source file that git tracks or would track, and the subjects of commits.
 ///
 /// # Errors
-/// If a limit is exceeded or something is marked as unfinished; all of it is printed.
+/// If a limit is exceeded, something is marked as unfinished or a defect cannot be planted; all of
+/// it is printed.
 pub fn check() -> Result<()> {
     let listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let names = String::from_utf8(shell::output(shell::program("git").args(listing))?)?;
@@ -48,6 +49,7 @@ pub fn check() -> Result<()> {
     let log = ["log", "--no-merges", "--format=%h %s", &since];
     let subjects = String::from_utf8(shell::output(shell::program("git").args(log))?)?;
     complaints.extend(subjects.lines().filter_map(long_subject));
+    complaints.extend(mutants::unfitting());
     if complaints.is_empty() {
         return Ok(());
     }

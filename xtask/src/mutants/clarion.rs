@@ -182,8 +182,8 @@ pub(super) const CLARION: &[Tested] = &[
         test: "these_bytes_only",
         edits: &[Edit {
             file: HANDED,
-            from: "seen.print.is_some() && seen.print == self.prints.of(bytes)",
-            to: "seen.print.is_some() && self.prints.of(bytes).is_some()",
+            from: "print.is_some() && print == self.prints.of(bytes)",
+            to: "print.is_some() && self.prints.of(bytes).is_some()",
         }],
     },
     Tested {
