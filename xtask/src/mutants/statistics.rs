@@ -35,6 +35,26 @@ pub(super) const STATISTICS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "base points that are of use to another pair",
+        package: "ostrakon-authbits",
+        test: "a_base_message_of_another_pair_place_or_run_opens_nothing",
+        edits: &[Edit {
+            file: "crates/authbits/src/ot/base.rs",
+            from: "            .number(u64::from(self.holder.0))\n            .number(u64::from(self.owner.0))\n",
+            to: "",
+        }],
+    },
+    Tested {
+        name: "a neutral point of an owner",
+        package: "ostrakon-authbits",
+        test: "base_points_that_are_neutral_or_none_are_refused",
+        edits: &[Edit {
+            file: "crates/authbits/src/ot/base.rs",
+            from: "filter(|point| *point != RistrettoPoint::identity());",
+            to: "filter(|point| *point != RistrettoPoint::identity() || !theirs.is_empty());",
+        }],
+    },
+    Tested {
         name: "columns that do not fit the bits",
         package: "ostrakon-authbits",
         test: "a_false_correction_in_one_tree_guesses_a_digit_of_delta",

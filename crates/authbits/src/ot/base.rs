@@ -195,3 +195,67 @@ pub(crate) async fn transfer(run: &mut Run, deltas: &[Delta]) -> Result<BaseKeys
     }
     Ok(keys)
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::Secret;
+    use ostrakon_testkit::{Network, World};
+
+    use super::*;
+    use crate::segment::SegmentSpec;
+
+    fn run_of(world: &World, party: u8, number: u64) -> Run {
+        let spec = SegmentSpec { number, triples: 1, bucket: 1, security: 0 };
+        let party = world.party(&Network::default(), PartyId(party));
+        Run::new(party, spec.instance(), Secret::new([7; 32]))
+    }
+
+    /// A holder can compute one key of each of its transfers at the owner that it was made for, and
+    /// none of an owner who was given the same points under other names, whichever names it takes
+    /// for its own part: so nothing of a message is of use elsewhere.
+    #[test]
+    fn a_base_message_of_another_pair_place_or_run_opens_nothing() {
+        const TRANSFERS: usize = 8;
+        let world = World::new(5, 3);
+        let mut run = run_of(&world, 1, 1);
+        let delta = draw_delta(&mut run);
+        let (points, scalars) = choose(&mut run, &delta, PartyId(0));
+        let secret = random_scalar(&mut run);
+        let owned = RistrettoPoint::mul_base(&secret);
+        let own = owned.compress();
+        let pairs = &points[..2 * POINT * TRANSFERS];
+        // The branches that the holder can compute, transfer by transfer.
+        let opened = |names: &Names, pairs: &[u8], first: usize| -> Vec<(usize, u8)> {
+            let keys = owner_keys(names, &secret, own.as_bytes(), pairs).expect("points");
+            let mut opened = Vec::new();
+            for (number, pair) in pairs.chunks_exact(2 * POINT).enumerate() {
+                let shared = owned * scalars[first + number];
+                for branch in [0, 1] {
+                    let own = own.as_bytes();
+                    let key = names.key(number, u64::from(branch), own, pair, &shared);
+                    if key == keys[number][usize::from(branch)] {
+                        opened.push((number, branch));
+                    }
+                }
+            }
+            opened
+        };
+        let [holder, owner] = [PartyId(1), PartyId(0)];
+        let chosen: Vec<_> = (0..TRANSFERS).map(|k| (k, 1 ^ delta.bit(k))).collect();
+        assert_eq!(opened(&Names { run: &run, holder, owner }, pairs, 0), chosen);
+        let here = Names { run: &run, holder, owner };
+        assert!(opened(&here, &pairs[2 * POINT..], 1).is_empty(), "a transfer's points in another");
+        let halves = pairs.chunks_exact(2 * POINT);
+        let turned: Vec<u8> =
+            halves.flat_map(|pair| [&pair[POINT..], &pair[..POINT]].concat()).collect();
+        assert!(opened(&here, &turned, 0).is_empty(), "the two points in each other's place");
+        for (holder, owner) in [(2, 0), (1, 2), (0, 1)] {
+            let names = Names { run: &run, holder: PartyId(holder), owner: PartyId(owner) };
+            assert!(opened(&names, pairs, 0).is_empty(), "of P{holder} for P{owner}");
+        }
+        for (world, number) in [(&world, 2), (&World::new(6, 3), 1)] {
+            let run = &run_of(world, 1, number);
+            assert!(opened(&Names { run, holder, owner }, pairs, 0).is_empty(), "in another run");
+        }
+    }
+}

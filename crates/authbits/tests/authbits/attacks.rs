@@ -3,7 +3,7 @@
 
 use futures::FutureExt;
 use ostrakon_authbits::circuit::Builder;
-use ostrakon_authbits::ot::{HASH_BITS, LEVELS, MAC_BITS, TREES, Width};
+use ostrakon_authbits::ot::{HASH_BITS, KEY_BITS, LEVELS, MAC_BITS, TREES, Width};
 use ostrakon_authbits::params::BadSpec;
 use ostrakon_authbits::{
     Abort, Bits, Journal, Kind, NoTicket, Refused, SegmentSpec, Shares, Ticket, Unprepared,
@@ -31,6 +31,60 @@ fn aborts(results: &[Option<Result<(), Unprepared>>], party: usize) -> Abort {
     match results[party] {
         Some(Err(Unprepared::Aborted(abort))) => abort,
         ref other => panic!("P{party}: {other:?}"),
+    }
+}
+
+/// Whoever listens knows the keys of an owner whose point is the neutral one; and what is no point
+/// has no key.
+#[test]
+fn base_points_that_are_neutral_or_none_are_refused() {
+    let committee = Committee::from_nothing(14, 2);
+    // The owner's point; the first and the last one of the holder.
+    for (point, byte) in [(0, 0), (0, 0xff), (1, 0xff), (2 * KEY_BITS, 0xff)] {
+        let network = committee.corrupt(1, move |_, message| {
+            is(message, Kind::BasePoints).then(|| {
+                let mut body = message.body.to_vec();
+                body[32 * point..][..32].fill(byte);
+                body
+            })
+        });
+        let results = committee.run(&network, LEAKY, async |_| ());
+        assert_eq!(aborts(&results, 0), Abort::Malformed(PartyId(1)), "point {point}");
+    }
+}
+
+/// A base message that was made for another peer, by another party, or for another segment: no
+/// honest party goes on from it.
+#[test]
+fn a_base_message_of_another_pair_or_number_is_found() {
+    let committee = Committee::from_nothing(15, 3);
+    let base_message = |spec: SegmentSpec, from: u8, to: u8| {
+        let network = Network::default();
+        all(committee.run(&network, spec, async |_| ()));
+        let sent = network.sent();
+        let is_it = |(peer, message): &&(PartyId, Message)| {
+            let header = message.signed.header;
+            *peer == PartyId(to) && header.from == PartyId(from) && is(message, Kind::BasePoints)
+        };
+        sent.iter().find(is_it).expect("it was sent").1.body.to_vec()
+    };
+    let other = SegmentSpec { number: 2, ..LEAKY };
+    // Of P1 itself to P2, of P2 to P0, of P1 to P0 elsewhere.
+    for (spec, from, to) in [(LEAKY, 1, 2), (LEAKY, 2, 0), (other, 1, 0)] {
+        let body = base_message(spec, from, to);
+        let network = committee.corrupt(1, move |to, message| {
+            (is(message, Kind::BasePoints) && to == PartyId(0)).then(|| body.clone())
+        });
+        let results = committee.run(&network, LEAKY, async |_| ());
+        for honest in [0, 2] {
+            let abort = aborts(&results, honest);
+            let right = match abort {
+                Abort::Trees(party) => party == PartyId(1),
+                Abort::Stopped(_) => true,
+                _ => false,
+            };
+            assert!(right, "P{honest}: {abort}");
+        }
     }
 }
 

@@ -88,15 +88,21 @@ pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
     }
 }
 
-/// A committee whose base transfers are dealt.
+/// A committee, whose base transfers are dealt unless it makes them itself.
 pub struct Committee {
     pub world: World,
     pub parties: usize,
+    dealt: bool,
 }
 
 impl Committee {
     pub fn new(seed: u64, parties: usize) -> Self {
-        Self { world: World::new(seed, parties as u8), parties }
+        Self { world: World::new(seed, parties as u8), parties, dealt: true }
+    }
+
+    /// One that runs step 1, too.
+    pub fn from_nothing(seed: u64, parties: usize) -> Self {
+        Self { dealt: false, ..Self::new(seed, parties) }
     }
 
     pub async fn prepare(&self, party: &Party, spec: SegmentSpec) -> Result<Segment, Unprepared> {
@@ -110,8 +116,8 @@ impl Committee {
         spec: SegmentSpec,
     ) -> Result<Segment, Unprepared> {
         let seed = self.world.randomness(party.id, &format!("segment {}", spec.number));
-        let base = dealt(self.world.seed, spec.number, self.parties, party.id.index());
-        prepare_with(party, ticket, Secret::new(seed), Some(base)).await
+        let deal = || dealt(self.world.seed, spec.number, self.parties, party.id.index());
+        prepare_with(party, ticket, Secret::new(seed), self.dealt.then(deal)).await
     }
 
     /// Every party prepares a segment and goes on with it.
