@@ -155,6 +155,23 @@ pub(super) const STATISTICS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a complaint that shows every report",
+        package: "ostrakon-stats",
+        test: "every_message_of_one_of_two",
+        edits: &[
+            Edit {
+                file: "crates/stats/src/intake.rs",
+                from: "        let body: Vec<u8> = complaints.iter().flat_map(show).collect();",
+                to: "        let all: Vec<usize> = (0..plan.reports.len()).collect();\n        let body: Vec<u8> = all.iter().flat_map(show).collect();",
+            },
+            Edit {
+                file: "crates/stats/src/intake.rs",
+                from: "            let part = n * Opening::BYTES..(n + 1) * Opening::BYTES;",
+                to: "            let _ = n;\n            let part = i * Opening::BYTES..(i + 1) * Opening::BYTES;",
+            },
+        ],
+    },
+    Tested {
         name: "a list of accepted reports that a member has not signed",
         package: "ostrakon-stats",
         test: "nothing_of_a_report_is_shown_before_all_have_signed_the_list",

@@ -21,7 +21,7 @@ use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
 use crate::compute::{Plan, carry_out};
-use crate::report::{check, make};
+use crate::report::{Field, check, fields, make};
 use crate::{
     Answer, Answered, Committee, ExchangeKey, Failed, Form, Part, Places, Question, Report, Scope,
     Seal, Sealed, Statistic, Value,
@@ -196,6 +196,16 @@ impl Scene {
             let disk = disks[party.id.index()].clone();
             async move { self.compute(&party, self.sealed(run, reports), disk).await }.boxed_local()
         })
+    }
+
+    /// The fields of a report of which a member has said its point, in whatever statement.
+    pub fn shown(&self, network: &Network, member: PartyId, report: &Report) -> Vec<Field> {
+        let (secret, said) = (self.exchanges[member.index()].secret(), statements(network, member));
+        let is_shown = |field: &Field| {
+            let point = (secret * report.ephemeral(*field).point).compress().0;
+            said.iter().any(|body| body.as_chunks::<32>().0.contains(&point))
+        };
+        fields(&self.question.form).iter().copied().filter(is_shown).collect()
     }
 
     /// A network on which a member's messages pass through `rewrite`.

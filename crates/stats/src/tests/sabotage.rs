@@ -15,9 +15,9 @@ use ostrakon_party::{Message, PartyId, Step};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
 use super::{
-    Outcome, Scene, count_in, different_things, nightly, opening_of, statements, sum_in,
-    sum_of_four_bits,
+    Outcome, Scene, count_in, different_things, nightly, statements, sum_in, sum_of_four_bits,
 };
+use crate::report::Field;
 use crate::{Failed, Report};
 
 struct Course {
@@ -103,12 +103,25 @@ impl Course {
         true
     }
 
-    /// A member has shown χ of all three reports, at most, and never e of all: s of one of them is
-    /// what the complaint shows.
-    fn check_shown(network: &Network, member: PartyId, case: &str) {
-        let shown = statements(network, member);
-        let of_all = shown.iter().filter(|body| body.len() == opening_of(3)).count();
-        assert!(of_all <= 1, "{case}: {member} has shown both fields of a report");
+    /// Of no report has a member shown both s and e, nor e of any beside an account of masks, which
+    /// tells s. Whoever has opened the accepted reports has complained about the wrong one alone;
+    /// of lists nothing is shown.
+    fn check_shown(&self, network: &Network, member: PartyId, case: &str) {
+        let shown: Vec<Vec<Field>> =
+            self.reports.iter().map(|report| self.scene.shown(network, member, report)).collect();
+        let both = |shown: &&Vec<Field>| shown.contains(&Field::S) && shown.contains(&Field::E);
+        assert_eq!(shown.iter().find(both), None, "{case}: {member} has shown both fields");
+        let count = |field: Field| shown.iter().filter(|shown| shown.contains(&field)).count();
+        let counts = [Field::S, Field::E].map(count);
+        let right = match self.right {
+            Right::Sum(_) => counts == [1, 2] || counts[1] == 0,
+            Right::AtLeast(_) => counts == [0, 0],
+        };
+        assert!(right, "{case}: {member} has shown s and e of {counts:?}");
+        // Points and signatures are of 32 bytes each, accounts of masks are not.
+        let said = statements(network, member);
+        let accounts = said.iter().filter(|body| !body.len().is_multiple_of(32)).count();
+        assert!(counts[1] == 0 || accounts == 0, "{case}: {member} has shown e, and masks");
     }
 
     /// Has the corrupt members change what `target` names. Returns how many honest ones have found
@@ -134,7 +147,7 @@ impl Course {
         let honest = members.filter(|(member, _)| !corrupt.contains(member));
         honest
             .filter(|(member, outcome)| {
-                Self::check_shown(&network, *member, &case);
+                self.check_shown(&network, *member, &case);
                 self.check(outcome, corrupt, harmless, &case)
             })
             .count()
@@ -175,6 +188,11 @@ fn sweep(
     let (network, other) = (Network::default(), Network::default());
     let outcomes = course.scene.run(&network, 1, &course.reports, &course.scene.disks());
     assert!(outcomes.iter().all(|outcome| course.right.is(outcome)), "{outcomes:?}");
+    for (member, report) in [0, 1].into_iter().zip(&course.reports) {
+        let shown = course.scene.shown(&network, PartyId(member), report);
+        let chi = matches!(course.right, Right::Sum(_));
+        assert_eq!(shown.contains(&Field::Chi), chi, "what is shown is seen");
+    }
     let elsewhere = of(seed + 1000, parties);
     elsewhere.scene.run(&other, 1, &elsewhere.reports, &elsewhere.scene.disks());
     let members: Vec<PartyId> = course.scene.world.roster.parties().collect();
