@@ -5,8 +5,8 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, clmul_mul};
-use ostrakon_party::{Party, PartyId};
-use ostrakon_testkit::{Network, World};
+use ostrakon_party::{Message, Party, PartyId};
+use ostrakon_testkit::{Network, World, nightly};
 
 use crate::BaseKeys;
 use crate::abort::{Abort, Refused};
@@ -19,6 +19,11 @@ use crate::run::{Kind, Run, guarded};
 use crate::segment::{Segment, SegmentSpec, finish, unchecked};
 use crate::shares::Shares;
 use crate::triples::leaky;
+
+#[path = "../tests/authbits/interval.rs"]
+mod interval;
+
+use interval::assert_frequency;
 
 const SPEC: SegmentSpec = SegmentSpec { number: 1, triples: 20, bucket: 3, security: 3 };
 /// What a cheater's MAC key differs by towards one peer.
@@ -84,16 +89,15 @@ fn dealt(number: u64, party: usize, of: &dyn Fn(usize) -> Vec<Delta>) -> BaseKey
 /// A segment whose base transfers are dealt, and what a cheater makes of it.
 async fn prepared(
     party: Party,
-    number: u64,
+    spec: SegmentSpec,
     random: Secret,
     lie: Lie,
     salt: u128,
 ) -> Result<Segment, Abort> {
-    let spec = SegmentSpec { number, ..SPEC };
     let (me, parties, instance) = (party.id.index(), party.roster.keys.len(), spec.instance());
     let lie = if me == 1 { lie } else { Lie::Nothing };
-    let of = |party| deltas(number, parties, party, lie, salt);
-    let base = dealt(number, me, &of);
+    let of = |party| deltas(spec.number, parties, party, lie, salt);
+    let base = dealt(spec.number, me, &of);
     let mut run = Run::new(party.clone(), instance, random);
     guarded(&party, &[instance], async move {
         let mut setup = Setup::with_deltas(&mut run, Some(base), &of(me)).await?;
@@ -140,7 +144,7 @@ async fn is_burnt(segment: &mut Segment) -> bool {
 
 /// Prepares, multiplies two random bits and opens the product.
 async fn course(party: Party, random: Secret, lie: Lie, salt: u128) -> Outcome {
-    let mut segment = match prepared(party, 1, random, lie, salt).await {
+    let mut segment = match prepared(party, SPEC, random, lie, salt).await {
         Ok(segment) => segment,
         Err(abort) => return (Err(abort.into()), true),
     };
@@ -164,8 +168,9 @@ async fn course(party: Party, random: Secret, lie: Lie, salt: u128) -> Outcome {
 /// Prepares two segments, imports random bits from the one into the other, and opens them.
 async fn carriage(party: Party, random: Secret, lie: Lie) -> Outcome {
     let [first, second] = [1, 2].map(|number: u64| random.derive("test", &[&number.to_le_bytes()]));
-    let source = prepared(party.clone(), 1, first, Lie::Nothing, 0).await;
-    let target = prepared(party, 2, second, Lie::Nothing, 0).await;
+    let source = prepared(party.clone(), SPEC, first, Lie::Nothing, 0).await;
+    let other = SegmentSpec { number: 2, ..SPEC };
+    let target = prepared(party, other, second, Lie::Nothing, 0).await;
     let (mut source, mut target) = (source.expect("honest"), target.expect("honest"));
     let cheats = source.run.me() == 1;
     let keys = [source.key().expose(), target.key().expose()];
@@ -209,7 +214,7 @@ fn run_on(network: &Network, parties: u8, lie: Lie, salt: u128) -> Vec<Option<Ou
 /// The last message of a kind that P0 has sent.
 fn last_of_p0(network: &Network, kind: Kind) -> Option<Vec<u8>> {
     let sent = network.sent();
-    let of_p0 = |message: &ostrakon_party::Message| {
+    let of_p0 = |message: &Message| {
         let header = message.signed.header;
         header.from == PartyId(0) && header.tag.step == kind.step()
     };
@@ -314,6 +319,33 @@ fn n1_a_failed_sum_tells_nothing_of_the_hash_key() {
 fn a_different_delta_with_two_peers_is_found() {
     let network = assert_burnt(3, Lie::OtherDelta);
     assert_eq!(last_of_p0(&network, Kind::Differences), None, "step 8 has found it");
+}
+
+/// Step 8: the lie passes if what P2's share of z hides vanishes in all leaky triples, once in 2^N.
+#[test]
+fn a_different_delta_passes_once_in_two_to_the_number_of_leaky_triples() {
+    for (triples, chance) in [(1, 0.5), (2, 0.25)] {
+        let tried = if nightly() { 4_000 } else { 100 };
+        let passes = |seed: &u64| {
+            let spec = SegmentSpec { number: *seed, triples, bucket: 1, security: 0 };
+            let world = World::new(*seed, 3);
+            let outcomes = world.run(&Network::default(), |party| {
+                let random = Secret::new(world.randomness(party.id, "segment"));
+                let prepared = prepared(party, spec, random, Lie::OtherDelta, 0);
+                prepared.map(|result| result.map(drop)).boxed_local()
+            });
+            let passes = [0, 2].map(|honest| match outcomes[honest] {
+                Some(Ok(())) => true,
+                Some(Err(Abort::MacCheck | Abort::Stopped(_))) => false,
+                other => panic!("seed {seed}: P{honest}: {other:?}"),
+            });
+            assert_eq!(passes[0], passes[1], "seed {seed}");
+            passes[0]
+        };
+        let seeds = 1_000 * triples as u64..;
+        let passed = seeds.take(tried).filter(passes).count() as u64;
+        assert_frequency(passed, tried as u64, chance, "another key for one peer");
+    }
 }
 
 #[test]

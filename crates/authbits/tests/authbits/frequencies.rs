@@ -1,6 +1,6 @@
 //! How often attacks succeed whose chance is not negligible, at parameters that are small enough to
 //! count: what the bounds of `docs/spec/stormy.md`, section 6, are made of. The stated chance must
-//! lie in the interval of 95 % around what is found (Wilson's). Seeds are fixed, so a right
+//! lie in the interval of 95 % around what is found. Seeds are fixed, so a right
 //! implementation does not miss by chance from one run to the next.
 
 use ostrakon_authbits::ot::{LEVELS, TREES};
@@ -8,21 +8,12 @@ use ostrakon_authbits::{Kind, SegmentSpec};
 use ostrakon_kernels::{Prg, permutation};
 
 use crate::attacks::{flipped, is};
+use crate::interval::assert_frequency;
 use crate::world::{Committee, nightly, small};
 
 /// Tries in the gate and in the nightly run.
 fn tries(gate: u64, night: u64) -> u64 {
     if nightly() { night } else { gate }
-}
-
-/// Holds what was found against the chance.
-fn assert_frequency(found: u64, tried: u64, chance: f64, what: &str) {
-    let (n, share, z) = (tried as f64, found as f64 / tried as f64, 1.96);
-    let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
-    let inner = share * (1.0 - share) / n + z * z / (4.0 * n * n);
-    let half = z * inner.sqrt() / (1.0 + z * z / n);
-    let inside = (middle - half..=middle + half).contains(&chance);
-    assert!(inside, "{what}: {found} of {tried}, where the chance is {chance}");
 }
 
 /// Whether P0 has prepared a segment of two although P1 has sent something else.

@@ -8,6 +8,7 @@ mod costs;
 mod frequencies;
 mod honest;
 mod imports;
+mod interval;
 mod loglog;
 mod programs;
 mod sabotage;
