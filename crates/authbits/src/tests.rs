@@ -14,11 +14,11 @@ use crate::bits::Bits;
 use crate::circuit::{Builder, Circuit};
 use crate::mac::sum_vanishes;
 use crate::ot::base::{BaseKey, draw_delta};
-use crate::ot::{Delta, KEY_BITS, Setup};
+use crate::ot::{Delta, KEY_BITS, Setup, TREES, Width};
 use crate::run::{Kind, Run, guarded};
 use crate::segment::{Segment, SegmentSpec, finish, unchecked};
 use crate::shares::Shares;
-use crate::triples::leaky;
+use crate::triples::leaky::{self, Leaky, Mask};
 
 #[path = "../tests/authbits/interval.rs"]
 mod interval;
@@ -364,4 +364,63 @@ fn a_wrong_product_is_found_before_it_is_imported() {
 fn imported_bits_cannot_be_shifted_under_their_new_key() {
     assert_burnt(2, Lie::Imported);
     assert_burnt(3, Lie::Imported);
+}
+
+/// Steps 2 to 7 of honest parties.
+async fn leaky_triples(
+    party: Party,
+    spec: SegmentSpec,
+    random: Secret,
+) -> Result<(Run, Setup, Leaky, Mask), Abort> {
+    let (me, parties) = (party.id.index(), party.roster.keys.len());
+    let of = |party| deltas(spec.number, parties, party, Lie::Nothing, 0);
+    let mut run = Run::new(party, spec.instance(), random);
+    let base = dealt(spec.number, me, &of);
+    let mut setup = Setup::with_deltas(&mut run, Some(base), &of(me)).await?;
+    let (leaky, mask) = unchecked(&mut run, &mut setup, spec.leaky()).await?;
+    Ok((run, setup, leaky, mask))
+}
+
+/// Corrections that were made at the same place of the same streams tell the sum of what they hide:
+/// so it is of no two lots, and masks of outputs are others each time.
+#[test]
+fn no_place_of_a_stream_serves_twice() {
+    let spec = SegmentSpec { number: 1, triples: 64, bucket: 1, security: 0 };
+    let (world, network) = (World::new(5, 2), Network::default());
+    let hidden = world.run(&network, |party| {
+        let random = Secret::new(world.randomness(party.id, "segment"));
+        async move {
+            let (run, setup, leaky, _) = leaky_triples(party, spec, random).await.unwrap();
+            let mut bits = vec![leaky.x.words()[0], leaky.y.words()[0]];
+            let mut segment = finish(run, setup, spec, leaky).await.unwrap();
+            for _ in 0..2 {
+                bits.push(segment.random(64).await.unwrap().bits().words()[0]);
+            }
+            let masks = [(); 2].map(|()| segment.setup.cancelling(64));
+            assert!(masks[0] != masks[1], "a mask of an output is another each time");
+            bits
+        }
+        .boxed_local()
+    });
+    let hidden = hidden[0].as_ref().expect("all are honest");
+    let sent = network.sent();
+    let is_of_p0 = |message: &Message| {
+        let header = message.signed.header;
+        header.from == PartyId(0) && header.tag.step == Kind::Corrections.step()
+    };
+    let bodies = sent.iter().filter(|(_, message)| is_of_p0(message)).map(|(_, m)| &m.body);
+    let corrections: Vec<&[u8]> = bodies.map(|body| &body[..]).collect();
+    let [prepared, first, second] = corrections[..] else { panic!("of three exchanges") };
+    // Of each lot the bytes of a tree, one or two words of bits and two of masks.
+    let (x, y) = prepared.split_at(TREES * 24);
+    let lots = [(x, 24), (y, 32), (first, 24), (second, 24)];
+    let word = |(bytes, length): (&[u8], usize), tree: usize| {
+        u64::from_le_bytes(bytes[length * tree..][..8].try_into().unwrap())
+    };
+    for (i, j) in (0..4).flat_map(|i| (0..i).map(move |j| (i, j))) {
+        for tree in 0..Width::Narrow.trees() {
+            let told = word(lots[i], tree) ^ word(lots[j], tree);
+            assert_ne!(told, hidden[i] ^ hidden[j], "lots {i} and {j}, tree {tree}");
+        }
+    }
 }

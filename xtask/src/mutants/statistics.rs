@@ -55,6 +55,46 @@ pub(super) const STATISTICS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "streams that are read twice at the same place",
+        package: "ostrakon-authbits",
+        test: "no_place_of_a_stream_serves_twice",
+        edits: &[Edit {
+            file: "crates/authbits/src/ot/mod.rs",
+            from: "        self.position += 8 * words as u64;\n",
+            to: "        let _ = words;\n",
+        }],
+    },
+    Tested {
+        name: "masks of outputs that are used again",
+        package: "ostrakon-authbits",
+        test: "no_place_of_a_stream_serves_twice",
+        edits: &[Edit {
+            file: "crates/authbits/src/ot/mod.rs",
+            from: "        self.masked += bytes as u64;\n",
+            to: "",
+        }],
+    },
+    Tested {
+        name: "tweaks that are the same for each word of rows",
+        package: "ostrakon-authbits",
+        test: "no_tweak_repeats",
+        edits: &[Edit {
+            file: "crates/authbits/src/triples/leaky.rs",
+            from: "|i| self.tweak | (first + i) as u128);",
+            to: "|i| self.tweak | (first % 64 + i) as u128);",
+        }],
+    },
+    Tested {
+        name: "tweaks that do not tell the two directions of a pair",
+        package: "ostrakon-authbits",
+        test: "no_tweak_repeats",
+        edits: &[Edit {
+            file: "crates/authbits/src/triples/leaky.rs",
+            from: "u128::from(holder.0) << 120 | u128::from(owner.0) << 112;",
+            to: "u128::from(holder.0.min(owner.0)) << 120 | u128::from(owner.0.max(holder.0)) << 112;",
+        }],
+    },
+    Tested {
         name: "columns that do not fit the bits",
         package: "ostrakon-authbits",
         test: "a_false_correction_in_one_tree_guesses_a_digit_of_delta",

@@ -282,6 +282,20 @@ impl Columns {
 mod tests {
     use super::*;
 
+    /// Whatever lengths lots have, no two of them read the same bytes of the streams.
+    #[test]
+    fn lots_take_places_of_their_own() {
+        let delta = Delta { mac: 0, hash: 0 };
+        let mut setup = Setup { delta, pairs: Vec::new(), position: 0, masked: 0 };
+        let mut end = 0;
+        for bits in [1, 64, 65, 4001, 64] {
+            let words = words_of_lot(bits);
+            let start = setup.reserve(words);
+            assert!(start >= end, "a lot of {bits} bits begins at {start}, before {end}");
+            end = start + 8 * words as u64;
+        }
+    }
+
     /// What is hashed for the strings of step 7 is the hash key's columns, all of them and no
     /// column of the MAC key: a failed check gives that key away, and strings have been sent.
     #[test]

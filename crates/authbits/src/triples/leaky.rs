@@ -247,3 +247,44 @@ pub(crate) async fn combine(
     let shares = all.iter().map(word).collect();
     Ok(Combination { shares, mac: sums.macs })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ostrakon_crypto::Secret;
+    use ostrakon_testkit::{Network, World};
+
+    use super::*;
+    use crate::ot::KEY_BITS;
+    use crate::segment::SegmentSpec;
+
+    /// Equal rows are hashed differently in every place: by index, ordered pair, and run. A tweak
+    /// that served twice would hide two strings by the same bits.
+    #[test]
+    fn no_tweak_repeats() {
+        let (n, words) = (130, 3);
+        let columns = vec![0; 8 * words * KEY_BITS];
+        let mut seen = BTreeSet::new();
+        let mut expected = 0;
+        let worlds = [5, 6].map(|seed| World::new(seed, 3));
+        for (world, number) in [(&worlds[0], 1), (&worlds[0], 2), (&worlds[1], 1)] {
+            let spec = SegmentSpec { number, triples: n, bucket: 1, security: 0 };
+            let party = world.party(&Network::default(), PartyId(1));
+            let run = Run::new(party, spec.instance(), Secret::new([7; 32]));
+            for (peer, held) in [(0, false), (0, true), (2, false), (2, true)] {
+                let mut multiplying = Multiplying::new(&run, 1 << 77, n);
+                let (lot, first) = (0, 0);
+                multiplying.take(&Block { lot, peer, held, first, words, columns: &columns });
+                // Of z the hashes of the rows; of a string that of the row with the key beside it.
+                seen.extend(multiplying.z_macs.iter().copied());
+                let strings = multiplying.strings[peer].bytes[..8 * n].as_chunks::<8>().0;
+                if held {
+                    seen.extend(strings.iter().map(|string| u64::from_le_bytes(*string)));
+                }
+                expected += if held { 2 * n } else { n };
+            }
+        }
+        assert_eq!(seen.len(), expected);
+    }
+}
