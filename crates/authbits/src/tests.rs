@@ -6,7 +6,7 @@ use futures::future::LocalBoxFuture;
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, clmul_mul};
 use ostrakon_party::{Message, Party, PartyId};
-use ostrakon_testkit::{Network, World, nightly};
+use ostrakon_testkit::{Network, Saboteur, World, nightly};
 
 use crate::BaseKeys;
 use crate::abort::{Abort, Refused};
@@ -14,7 +14,7 @@ use crate::bits::Bits;
 use crate::circuit::{Builder, Circuit};
 use crate::mac::sum_vanishes;
 use crate::ot::base::{BaseKey, draw_delta};
-use crate::ot::{Delta, KEY_BITS, Setup, TREES, Width};
+use crate::ot::{Delta, KEY_BITS, Setup, TREES, Width, words_of_lot};
 use crate::run::{Kind, Run, guarded};
 use crate::segment::{Segment, SegmentSpec, finish, unchecked};
 use crate::shares::Shares;
@@ -422,5 +422,116 @@ fn no_place_of_a_stream_serves_twice() {
             let told = word(lots[i], tree) ^ word(lots[j], tree);
             assert_ne!(told, hidden[i] ^ hidden[j], "lots {i} and {j}, tree {tree}");
         }
+    }
+}
+
+/// Lists that end within a word, and behind coefficients that are expanded together.
+const ENDS: [usize; 3] = [65, 4_001, 4_097];
+
+/// A message of P1 of this kind with a bit turned round.
+fn turning(world: &World, kind: Kind, bit: usize) -> Network {
+    let network = Network::default();
+    let lie = move |_, message: &Message| {
+        (message.signed.header.tag.step == kind.step()).then(|| {
+            let mut body = message.body.to_vec();
+            body[bit / 8] ^= 1 << (bit % 8);
+            body
+        })
+    };
+    network.corrupt(Saboteur::rewriting(PartyId(1), world.key(PartyId(1)), lie));
+    network
+}
+
+/// A false correction of the last bit, in a tree whose digit is not zero; of the longest list it is
+/// in a part of the columns by itself.
+#[test]
+fn a_false_correction_of_the_last_bit_is_found() {
+    for rows in [65, 4_001, 8_193] {
+        let spec = SegmentSpec { number: 1, triples: rows, bucket: 1, security: 0 };
+        let world = World::new(5, 2);
+        let delta = deltas(spec.number, 2, 0, Lie::Nothing, 0).swap_remove(0);
+        let tree = (0..TREES).find(|tree| delta.nibble(*tree) != 0).expect("Δ is not zero");
+        let network = turning(&world, Kind::Corrections, 64 * words_of_lot(rows) * tree + rows - 1);
+        let outcomes = world.run(&network, |party| {
+            let random = Secret::new(world.randomness(party.id, "segment"));
+            leaky_triples(party, spec, random).map(|made| made.map(drop)).boxed_local()
+        });
+        assert_eq!(outcomes[0], Some(Err(Abort::Correlation(PartyId(1)))), "{rows} rows");
+    }
+}
+
+/// A wrong string of the last triple, in the first bit of its MAC and in the bit of z.
+#[test]
+fn a_wrong_string_of_the_last_triple_is_found_if_its_x_is_one() {
+    let tries = 8;
+    for rows in ENDS {
+        let mut found = 0;
+        for seed in 0..tries {
+            let last = rows - 1;
+            let bit = if seed % 2 == 0 { 64 * last } else { 64 * rows + last };
+            let spec = SegmentSpec { number: seed, triples: rows, bucket: 1, security: 0 };
+            let world = World::new(seed, 2);
+            let network = turning(&world, Kind::Leaky, bit);
+            let outcomes = world.run(&network, |party| {
+                let random = Secret::new(world.randomness(party.id, "segment"));
+                async move {
+                    let (mut run, setup, leaky, mask) =
+                        leaky_triples(party, spec, random).await.unwrap();
+                    let checked = leaky::check(&mut run, setup.delta().mac, &leaky, mask).await;
+                    (leaky.x.get(last), checked)
+                }
+                .boxed_local()
+            });
+            let (x, checked) = outcomes[0].expect("not waiting");
+            assert_eq!(checked, if x { Err(Abort::MacCheck) } else { Ok(()) }, "{rows}: {seed}");
+            found += usize::from(x);
+        }
+        assert!((1..8).contains(&found), "{rows}: {found} of {tries}");
+    }
+}
+
+/// So many AND gates side by side.
+fn ands(count: usize) -> Circuit {
+    let mut builder = Builder::new(2 * count);
+    for i in 0..count {
+        let (a, b) = (builder.input(i), builder.input(count + i));
+        let both = builder.and(a, b);
+        builder.open(both);
+    }
+    builder.finish()
+}
+
+/// P1 opens a wrong bit at the end of outputs, and of each half of what is opened of AND gates.
+#[test]
+fn a_wrong_bit_at_the_end_of_what_is_opened_is_found() {
+    for (rows, of_gates) in ENDS.into_iter().flat_map(|rows| [(rows, 0), (rows, 1), (rows, 2)]) {
+        let gates = if of_gates == 0 { 1 } else { rows };
+        let spec = SegmentSpec { number: 1, triples: gates, bucket: 1, security: 0 };
+        let world = World::new(5, 2);
+        let outcomes = world.run(&Network::default(), |party| {
+            let random = Secret::new(world.randomness(party.id, "segment"));
+            async move {
+                let lies = party.id == PartyId(1);
+                let mut segment = prepared(party, spec, random, Lie::Nothing, 0).await?;
+                let turned = |shares: &Shares| match lies {
+                    true => shifted(shares, rows - 1, 0),
+                    false => shares.clone(),
+                };
+                match of_gates {
+                    0 => {
+                        let shares = turned(&segment.random(rows).await?);
+                        return segment.reveal(&shares).await.map(drop);
+                    }
+                    1 => segment.triples.x = turned(&segment.triples.x),
+                    _ => segment.triples.y = turned(&segment.triples.y),
+                }
+                let inputs = segment.random(2 * rows).await?;
+                let outputs = segment.evaluate(&ands(rows), &inputs).await?;
+                segment.reveal(&outputs).await.map(drop)
+            }
+            .boxed_local()
+        });
+        let found = Some(Err(Refused::Aborted(Abort::MacCheck)));
+        assert_eq!(outcomes[0], found, "{rows} rows, {of_gates}");
     }
 }
