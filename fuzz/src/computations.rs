@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use ostrakon_authbits::circuit::bristol::{Limits, parse};
 use ostrakon_computation::{
     Archive, Card, Committee, Conclusion, Contributors, Draft, Input, Parameters, Said, Seal,
     SealedBy, ShareKey, SignedDraft, Statement,
@@ -119,4 +120,43 @@ pub fn read_archive(bytes: &[u8]) -> bool {
     let accepted = read.verify_as(&ASKED.computation, &COMMITTEE.digest()).is_ok();
     assert!(!accepted || read == *ARCHIVE, "the members have signed one result only");
     accepted
+}
+
+/// Of two numbers of two bits: whether both are 3, and the complement of the first one's low bit.
+pub fn valid_circuit() -> Vec<u8> {
+    b"6 10\n2 2 2\n2 1 1\n\n2 1 0 1 4 AND\n2 1 2 3 5 AND\n1 1 1 6 EQ\n2 1 0 6 7 XOR\n\
+      2 1 4 5 8 AND\n1 1 7 9 EQW\n"
+        .to_vec()
+}
+
+/// What is read computes what the text says, line by line.
+pub fn read_circuit(bytes: &[u8]) -> bool {
+    let limits = Limits { bytes: 1 << 12, gates: 1 << 8, wires: 1 << 10, depth: 1 << 6 };
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Ok(parsed) = parse(text, limits) else { return false };
+    let inputs: usize = parsed.inputs.iter().sum();
+    let outputs: usize = parsed.outputs.iter().sum();
+    assert_eq!(parsed.circuit.inputs(), inputs);
+    for period in [2, 3] {
+        let input: Vec<bool> = (0..inputs).map(|i| i % period == 0).collect();
+        let mut wires = input.clone();
+        wires.resize(1 << 10, false);
+        let gates = text.lines().filter(|line| !line.trim().is_empty()).skip(3);
+        let mut set = inputs;
+        for gate in gates {
+            let fields: Vec<&str> = gate.split_whitespace().collect();
+            let number = |i: usize| fields[i].parse::<usize>().expect("it was read");
+            let (out, value) = match (fields[fields.len() - 1], number(2)) {
+                ("XOR", a) => (number(4), wires[a] ^ wires[number(3)]),
+                ("AND", a) => (number(4), wires[a] & wires[number(3)]),
+                ("EQ", bit) => (number(3), bit == 1),
+                ("EQW", a) => (number(3), wires[a]),
+                (_, a) => (number(3), !wires[a]),
+            };
+            wires[out] = value;
+            set += 1;
+        }
+        assert_eq!(parsed.circuit.evaluate(&input), wires[set - outputs..set]);
+    }
+    true
 }

@@ -45,7 +45,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 55] = [
+pub const DECODERS: [Decoder; 56] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -159,6 +159,11 @@ pub const DECODERS: [Decoder; 55] = [
         name: "computation_archive",
         valid: &[computations::valid_archive],
         read: computations::read_archive,
+    },
+    Decoder {
+        name: "circuit",
+        valid: &[computations::valid_circuit],
+        read: computations::read_circuit,
     },
     Decoder { name: "onepass_step", valid: &[onepass::valid_step], read: onepass::read_step },
     Decoder { name: "onepass_key", valid: &[onepass::valid_key], read: onepass::read_key },
