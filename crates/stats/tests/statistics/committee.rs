@@ -112,6 +112,18 @@ fn a_committee_answers_and_uses_a_run_once() {
     }
 }
 
+/// As many members as any command founds on one machine, and as a committee is said to have.
+#[test]
+fn nine_members_answer() {
+    let asked = question(Form::Number { width: 2 }, vec![Statistic::Sum]);
+    let survey = Survey::new(7, 9, asked);
+    let values: Vec<Value> = [3, 0, 2].into_iter().map(Value::Number).collect();
+    for (first, _) in survey.run(&survey.reports(&values)) {
+        let answered = first.unwrap();
+        assert_eq!((answered.answers, answered.accepted), (vec![Answer::Sum(5)], 3));
+    }
+}
+
 #[test]
 fn a_committee_answers_with_noise() {
     let asked = question(Form::Number { width: 3 }, vec![Statistic::Sum]);
