@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::{Up, board, complaint, free_base_port, json, ostrakon, said, say, signal};
+use crate::common::{
+    Up, board, complaint, free_base_port, json, ostrakon, said, say, signal, values,
+};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -13,7 +15,7 @@ use serde_json::{Value, json};
 fn rooms_live_through_speech_administration_crashes_and_restarts() {
     let directory = tempfile::tempdir().unwrap();
     let site = directory.path().join("site");
-    let base = free_base_port();
+    let base = base_port_with_a_committee();
     let up = Up::start(&site, base, &[]);
     // A newcomer's first message comes out in the first epoch, although nobody else is there.
     let first = json(&["say", &up.links[0], "alone", "--json"]).remove(0);
@@ -36,8 +38,12 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     lower(&site);
     let links = up.links.clone();
     up.stop();
-    let up = Up::start(&site, base, &[]);
-    assert_eq!(up.links, links, "the same room is found again");
+    // With a committee besides: its page is named after the room's links.
+    let committee = ["--servers", "5", "--fewest-reports", "3"];
+    let up = Up::start_of(4, "/#/", &site, base, &committee);
+    assert_eq!(up.links[..3], links, "the same room is found again");
+    assert_eq!(up.servers().len(), 3 + 5);
+    ask(up.origin(3), directory.path());
     assert_eq!(said(&up.links[0]), before);
     say(&up, &["eight", "nine", "ten"]);
     assert_eq!(said(&up.links[0]).len(), 11);
@@ -52,6 +58,36 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     let foreign = link.replace(&link[link.len() - 64..], &"5".repeat(64));
     assert!(complaint(&["watch", &foreign, "--once"], 3).contains("other"));
     up.stop();
+}
+
+/// A port from which those of the committee of `up`, 200 above, are free, too. Whoever is beside
+/// this test takes ports from the beginning of the next two hundred on.
+fn base_port_with_a_committee() -> u16 {
+    let is_free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let members = |base: u16| (0..5).flat_map(move |i| [base + 200 + i, base + 300 + i]);
+    let fits = |base: &u16| base % 200 >= 60 && members(*base).all(is_free);
+    std::iter::repeat_with(free_base_port).find(fits).expect("some are free")
+}
+
+/// The five members of `up` answer a question.
+fn ask(origin: &str, directory: &Path) {
+    let home = directory.join("home");
+    let run = |arguments: &[&str]| {
+        let mut command = ostrakon(&[&["stats"], arguments, &["--json"]].concat());
+        values(&command.env("XDG_STATE_HOME", &home).output().unwrap()).remove(0)
+    };
+    let question = ["--question", "How many?", "--statistic", "sum", "--largest", "15"];
+    let asking = [&["create", "--server", origin, "--minimum", "3"][..], &question].concat();
+    let created = run(&asking);
+    let link = created["link"].as_str().unwrap();
+    for number in ["3", "14", "9"] {
+        let keep = home.join(number);
+        assert_eq!(run(&["report", link, number, "--keep", keep.to_str().unwrap()])["servers"], 5);
+    }
+    let mut close = ostrakon(&["stats", "close", link]);
+    assert!(close.env("XDG_STATE_HOME", &home).output().unwrap().status.success());
+    let result = run(&["result", link]);
+    assert_eq!((&result["reports"], &result["answers"][0]["sum"]), (&3.into(), &26.into()));
 }
 
 /// Whether what is exported is, byte for byte, what a server gives as the room's archive. The third
