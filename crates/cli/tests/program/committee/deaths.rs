@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
 
 use super::moments::Moment;
-use super::{Members, Person, answered};
+use super::{Members, Person, answered, seen_by_operator};
 use crate::common::{free_base_port, nightly, signal, values};
 
 /// How many people report.
@@ -42,7 +43,8 @@ fn disk<'a>(runtime: &'a tokio::runtime::Runtime, site: &Path, member: usize) ->
 fn killed_at(members: usize, victim: usize, moment: Moment) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let site = directory.path().join("site");
-    let running = Members::start_of(members, &site, free_base_port());
+    let base = free_base_port();
+    let running = Members::start_of(members, &site, base);
     let home = directory.path().join("home");
     std::fs::create_dir(&home).unwrap();
     let person = Person(&home);
@@ -78,6 +80,9 @@ fn killed_at(members: usize, victim: usize, moment: Moment) -> bool {
             std::thread::sleep(LOOK);
         };
         if died {
+            let origin = format!("http://127.0.0.1:{}", usize::from(base) + victim);
+            let shown = seen_by_operator(&origin, &site.join(format!("member-{}", victim + 1)));
+            its_operator_counts_rounds(&shown["computations"][0], moment, &mut disk);
             signal("KILL", process);
             disk.write(Moment::THAW.into());
         }
@@ -95,11 +100,24 @@ fn killed_at(members: usize, victim: usize, moment: Moment) -> bool {
     })
 }
 
-/// By default a member of three is killed when it has marked what it uses once, before it tells;
+/// The operator is shown as many exchanges as are on the member's disk: some, once it has been
+/// through the preparation.
+fn its_operator_counts_rounds(shown: &Value, moment: Moment, disk: &mut Disk<'_>) {
+    let count = |name: &str| shown[name].as_u64().unwrap();
+    let exchanges = count("exchanges");
+    let kept = format!("(SELECT COUNT(*) FROM attempts WHERE place > 0) = {exchanges}");
+    assert!(disk.says(&kept), "{moment:?}: {shown}");
+    if matches!(moment, Moment::Pieces(_) | Moment::Marks(2..)) {
+        assert!(count("begun") == 1 && exchanges > 0, "{moment:?}: {shown}");
+    }
+}
+
+/// By default a member of three is killed when it has marked the reports' differences, before it
+/// tells them;
 /// `OSTRAKON_NIGHTLY` kills every member at every moment, with three and with five.
 #[test]
 fn members_are_killed_at_moments_of_an_answer_and_what_came_out_is_the_same() {
-    assert!(killed_at(3, 1, Moment::Marks(1)));
+    assert!(killed_at(3, 1, Moment::Marks(2)));
     if !nightly() {
         return;
     }
