@@ -73,14 +73,17 @@ pub struct Phases {
     pub preparation: f64,
     /// From the reports' differences to the list of those that count.
     pub adjust: f64,
-    /// From the opening of the accepted to the checked answer.
+    /// From that to the accepted numbers under the key: every member's points are shown and
+    /// verified. Lists are not opened.
+    pub open: f64,
+    /// From that to the checked answer.
     pub circuit: f64,
 }
 
 impl Phases {
     /// All together.
     pub fn sum(&self) -> f64 {
-        self.check + self.preparation + self.adjust + self.circuit
+        self.check + self.preparation + self.adjust + self.open + self.circuit
     }
 
     fn slowest(self, other: Self) -> Self {
@@ -88,6 +91,7 @@ impl Phases {
             check: self.check.max(other.check),
             preparation: self.preparation.max(other.preparation),
             adjust: self.adjust.max(other.adjust),
+            open: self.open.max(other.open),
             circuit: self.circuit.max(other.circuit),
         }
     }

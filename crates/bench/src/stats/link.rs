@@ -1,10 +1,10 @@
-//! Links with latency, between processes of one machine.
+//! Links between processes of one machine: with latency, and watched.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
+use ostrakon_party::{Channel, Instance, Message, PartyId, Step, Tag};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
@@ -38,6 +38,57 @@ impl Channel for Slow {
     fn post(&self, to: PartyId, message: Message) {
         // It is read until the process ends.
         let _ = self.posted.send((Instant::now() + self.latency, to, message));
+    }
+
+    fn offer(&self, to: PartyId, message: Message) {
+        self.channel.offer(to, message);
+    }
+
+    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
+        self.channel.collect(from, tag, limit)
+    }
+
+    fn patience(&self) -> BoxFuture<'_, ()> {
+        self.channel.patience()
+    }
+
+    fn retire(&self, instance: Instance) {
+        self.channel.retire(instance);
+    }
+}
+
+/// The moments at which a party went over to messages of another step.
+#[derive(Clone, Default)]
+pub(super) struct Turns(Arc<Mutex<Vec<(Step, std::time::Instant)>>>);
+
+impl Turns {
+    /// `channel`, of which these are the turns.
+    pub fn of(&self, channel: Arc<dyn Channel>) -> Arc<dyn Channel> {
+        Arc::new(Watched { channel, turns: self.clone() })
+    }
+
+    /// What was noted since it was asked last.
+    pub fn take(&self) -> Vec<(Step, std::time::Instant)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, step: Step) {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if turns.last().is_none_or(|(last, _)| *last != step) {
+            turns.push((step, Instant::now().into_std()));
+        }
+    }
+}
+
+struct Watched {
+    channel: Arc<dyn Channel>,
+    turns: Turns,
+}
+
+impl Channel for Watched {
+    fn post(&self, to: PartyId, message: Message) {
+        self.turns.note(message.signed.header.tag.step);
+        self.channel.post(to, message);
     }
 
     fn offer(&self, to: PartyId, message: Message) {

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use ostrakon_authbits::cost::{self, Cost};
-use ostrakon_authbits::{Journal, SegmentSpec, Ticket, prepare};
+use ostrakon_authbits::{Journal, Kind, SegmentSpec, Ticket, prepare};
 use ostrakon_crypto::{Digest, Secret, SigningKey, Transcript, VerifyingKey};
-use ostrakon_party::{Instance, Party, Roster, SessionId};
+use ostrakon_party::{Instance, Party, Roster, SessionId, Step};
 use ostrakon_stats::{
-    Answered, Committee as Members, ExchangeKey, Part, Question, Report, Seal, Sealed, compute,
-    report,
+    Answered, Committee as Members, ExchangeKey, Form, Part, Question, Report, Seal, Sealed,
+    compute, report,
 };
 use tokio::runtime::Runtime;
 
 use super::committee::{Bound, Bytes, Command, Outcome, Phases, Prepared, Sent, Told, scope};
-use super::link::Slow;
+use super::link::{Slow, Turns};
 use crate::party::{Place, answer, meet_over, secret};
 
 /// What a member has used: its processes live as long as the committee. When it is asked to write
@@ -50,6 +50,7 @@ struct Server {
     exchange: ExchangeKey,
     party: Party,
     used: Used,
+    turns: Turns,
     taken: Option<(Question, Seal)>,
     last: Option<Instance>,
 }
@@ -71,11 +72,12 @@ pub fn run() -> Result<()> {
     let members = Members::new(members)?;
     let keys: Vec<VerifyingKey> = members.members().iter().map(|member| member.key).collect();
     let roster = Roster { session: session(&keys), keys };
-    let slow = |channel| Slow::down(channel, latency);
-    let party = runtime.block_on(meet_over(slow, seed, &key, listener, roster, &ports))?;
+    let turns = Turns::default();
+    let over = |channel| turns.of(Slow::down(channel, latency));
+    let party = runtime.block_on(meet_over(over, seed, &key, listener, roster, &ports))?;
     answer(&())?;
     let (used, taken, last) = Default::default();
-    let mut server = Server { runtime, members, exchange, party, used, taken, last };
+    let mut server = Server { runtime, members, exchange, party, used, turns, taken, last };
     while let Some(command) = next()? {
         match command {
             Command::Join { .. } => bail!("the member has joined already"),
@@ -129,10 +131,15 @@ impl Server {
         let sealed = Sealed { scope, run: number, first: true, reports: &seal.reports };
         let random = Secret::new(secret()?);
         self.used.written.clear();
+        self.turns.take();
         let begun = now();
         let computing = compute(&self.party, &self.exchange, sealed, &mut self.used, random);
         let answered = self.runtime.block_on(computing)?;
-        let phases = phases(begun, &self.used.written, now());
+        let marks = Marks { begun, written: &self.used.written, ended: now() };
+        let phases = match question.form {
+            Form::Items { .. } => marks.phases_of_lists(&self.turns.take()),
+            Form::Number { .. } | Form::Grouped { .. } => marks.phases(&self.turns.take()),
+        };
         let Answered { answers, run, ands, triples, bucket, cost, .. } = answered;
         self.last = Some(run);
         let (parties, security) = (self.party.roster.keys.len(), 0);
@@ -150,17 +157,42 @@ impl Server {
     }
 }
 
-/// A run writes down its number, then the reports' differences, then that it opens the accepted.
-/// (Sketches are not opened.)
-fn phases(begun: Instant, written: &[Instant], ended: Instant) -> Phases {
-    let adjusting = written.get(1).copied().unwrap_or(ended);
-    let opening = written.get(2).copied().unwrap_or(adjusting);
-    let seconds = |from: Instant, to: Instant| Duration::as_secs_f64(&(to - from));
-    Phases {
-        check: 0.0,
-        preparation: seconds(begun, adjusting),
-        adjust: seconds(adjusting, opening),
-        circuit: seconds(opening, ended),
+/// What tells how far a run was at which moment: it writes down its number, then the reports'
+/// differences, then that it opens the accepted.
+struct Marks<'a> {
+    begun: Instant,
+    written: &'a [Instant],
+    ended: Instant,
+}
+
+impl Marks<'_> {
+    /// The first message of another step after the accepted are opened is the circuit's.
+    fn phases(&self, turns: &[(Step, Instant)]) -> Phases {
+        let adjusting = self.written.get(1).copied().unwrap_or(self.ended);
+        let opening = self.written.get(2).copied().unwrap_or(self.ended);
+        let circuit = turns.iter().find(|(_, at)| *at > opening).map_or(self.ended, |(_, at)| *at);
+        self.between(adjusting, opening, circuit)
+    }
+
+    /// Lists are not opened. Their sum's difference is, and compared; what is opened next is the
+    /// circuit's.
+    fn phases_of_lists(&self, turns: &[(Step, Instant)]) -> Phases {
+        let adjusting = self.written.get(1).copied().unwrap_or(self.ended);
+        let is_opening =
+            |(step, at): &&(Step, Instant)| *step == Kind::Opening.step() && *at > adjusting;
+        let circuit = turns.iter().filter(is_opening).nth(1).map_or(self.ended, |(_, at)| *at);
+        self.between(adjusting, circuit, circuit)
+    }
+
+    fn between(&self, adjusting: Instant, opening: Instant, circuit: Instant) -> Phases {
+        let seconds = |from: Instant, to: Instant| Duration::as_secs_f64(&(to - from));
+        Phases {
+            check: 0.0,
+            preparation: seconds(self.begun, adjusting),
+            adjust: seconds(adjusting, opening),
+            open: seconds(opening, circuit),
+            circuit: seconds(circuit, self.ended),
+        }
     }
 }
 

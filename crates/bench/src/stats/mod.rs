@@ -258,7 +258,8 @@ fn is_right(question: &Question, values: &[Value], answers: &[Answer]) -> bool {
 /// The measurements as a table for people.
 pub fn table(measurements: &[Measurement]) -> String {
     let mut text = format!(
-        "{:<10} {:>7} {:>8} {:>5} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>10} {:>9} {:>6} {:>7} {:>6}\n",
+        "{:<10} {:>7} {:>8} {:>5} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} \
+         {:>8} {:>8} {:>10} {:>9} {:>6} {:>7} {:>6}\n",
         "statistic",
         "servers",
         "reports",
@@ -269,6 +270,7 @@ pub fn table(measurements: &[Measurement]) -> String {
         "check",
         "prepare",
         "adjust",
+        "open",
         "circuit",
         "offline B",
         "online B",
@@ -277,11 +279,11 @@ pub fn table(measurements: &[Measurement]) -> String {
         "ratio"
     );
     for m in measurements {
-        let Phases { check, preparation, adjust, circuit } = m.phases;
+        let Phases { check, preparation, adjust, open, circuit } = m.phases;
         writeln!(
             text,
             "{:<10} {:>7} {:>8} {:>5} {:>9} {:>9} {:>8.3} {check:>8.3} {preparation:>8.3} \
-             {adjust:>8.3} {circuit:>8.3} {:>10} {:>9} {:>6} {:>7.3} {:>6.2}\n{}",
+             {adjust:>8.3} {open:>8.3} {circuit:>8.3} {:>10} {:>9} {:>6} {:>7.3} {:>6.2}\n{}",
             m.statistic,
             m.servers,
             m.reports,
