@@ -2,6 +2,7 @@
 
 mod attacks;
 mod costs;
+mod founded;
 mod keys;
 mod lost;
 mod real;

@@ -2,52 +2,13 @@
 
 use std::collections::VecDeque;
 
-use ostrakon_agreement::dkg::{Dkg, DkgStep, Finished, Outcome};
-use ostrakon_agreement::{Event, Ledger, Output, Params, ServerKeys, Step};
-use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_party::{ByParty, PartyId, SessionId};
+use ostrakon_agreement::{Event, Ledger, Output, Step};
+use ostrakon_crypto::Digest;
+use ostrakon_party::PartyId;
 
+use crate::founded::make_keys;
 use crate::nightly;
 use crate::world::{id, params};
-
-fn signing(i: usize) -> SigningKey {
-    SigningKey::from_seed(&digest("ledger test", &[i as u8]).0)
-}
-
-/// The coin's keys of n servers, all present, and a ledger's parameters with them.
-fn make_keys(n: usize) -> (Vec<ServerKeys>, Params) {
-    let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
-    let (mut machines, mut pool, mut done) = (Vec::new(), VecDeque::new(), Vec::new());
-    done.resize_with(n, || None::<Finished>);
-    let mut take = |i: usize, step: DkgStep, pool: &mut VecDeque<(usize, usize, Vec<u8>)>| {
-        for bytes in step.sends {
-            pool.extend((0..n).filter(|to| *to != i).map(|to| (i, to, bytes.clone())));
-        }
-        if let Some(Outcome::Finished(finished)) = step.outcome {
-            done[i] = Some(*finished);
-        }
-    };
-    for i in 0..n {
-        let trust = *params(n, 16, 4).trust();
-        let (machine, step) =
-            Dkg::new(Digest([2; 32]), 0, trust, id(i), signing(i).into(), identities.clone());
-        machines.push(machine);
-        take(i, step, &mut pool);
-    }
-    while let Some((from, to, bytes)) = pool.pop_front() {
-        let step = machines[to].handle(id(from), &bytes);
-        take(to, step, &mut pool);
-    }
-    let coin = done[0].as_ref().expect("all are present").keys.digest();
-    let trust = *params(n, 16, 4).trust();
-    let params = Params::with(SessionId(Digest([7; 32])), &coin, trust, 16, 4).unwrap();
-    let keys = done.into_iter().enumerate().map(|(i, finished)| {
-        let Finished { keys, secret, .. } = finished.expect("all are present");
-        ServerKeys::new(id(i), signing(i), identities.clone(), keys, Some(secret))
-    });
-    (keys.collect(), params)
-}
 
 #[test]
 fn records_and_beacons_are_ordered_with_the_keys_of_service() {
@@ -68,7 +29,7 @@ fn records_and_beacons_are_ordered_with_the_keys_of_service() {
             }
         };
         let mut ledgers = Vec::new();
-        let (keys, params) = make_keys(n);
+        let (keys, params) = make_keys(*params(n, 16, 4).trust(), 16, 4);
         for (i, keys) in keys.into_iter().enumerate() {
             let (ledger, step) = Ledger::found(params, keys);
             ledgers.push(ledger);

@@ -11,6 +11,7 @@
 //! protocols under them (TCP's slow start, TLS) are not simulated. All servers begin at once.
 
 mod dealer;
+mod meter;
 mod mix;
 mod network;
 mod regions;
@@ -21,8 +22,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Parser;
 
+use crate::meter::Meter;
 use crate::mix::{Mix, Plan, Ran};
-use crate::network::{Meter, Processor};
+use crate::network::Processor;
 use crate::regions::Map;
 
 #[derive(Parser)]

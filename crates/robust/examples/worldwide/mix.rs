@@ -337,7 +337,7 @@ mod tests {
         // Start; two of three shares; two of three values at least; the solution.
         assert!(slow.first_seconds >= free.first_seconds.max(6.0), "{slow:?}");
         assert!(slow.computing_of_server >= 6.0 && slow.computing_of_server <= 8.0, "{slow:?}");
-        let measured = of(&mut Processor::Measured(crate::network::Meter::new()));
+        let measured = of(&mut Processor::Measured(crate::meter::Meter::new()));
         assert!(measured.computing_of_server > 0.0 && measured.seconds > free.seconds);
     }
 
