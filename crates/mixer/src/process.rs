@@ -85,6 +85,8 @@ pub enum Note {
     Started,
     /// Its data are lost.
     DataLost,
+    /// It has the state after so many commits from another server.
+    CaughtUp(u64),
     /// A batch is begun.
     Begun(u64),
     /// Its part of a batch is prepared; elements that it sent.
@@ -122,6 +124,7 @@ impl From<Report> for Note {
         match told {
             Told::Started => Note::Started,
             Told::DataLost => Note::DataLost,
+            Told::CaughtUp(commits) => Note::CaughtUp(commits),
             Told::Begun(number) => Note::Begun(number),
             Told::Prepared(number, sent) => Note::Prepared(number, sent),
             Told::Ready(number) => Note::Ready(number),

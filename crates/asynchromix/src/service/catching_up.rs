@@ -16,7 +16,7 @@ use crate::room::KEPT;
 use crate::state::State;
 use crate::visit::{ENTRY_BYTES, MAX_ENTRIES};
 
-use super::{Effects, Service};
+use super::{Effects, Service, Told};
 
 /// What one other server is given between two ticks, in rows.
 const SERVED: usize = 256;
@@ -147,6 +147,7 @@ impl<K: Keys> Service<K> {
         self.state = state;
         self.applied = commits;
         self.catching.missing = None;
+        effects.told.push(Told::CaughtUp(commits));
         // Whether their words were ordered may have been missed.
         self.collected.forget_requests();
         self.catching.states.entry(commits).or_insert_with(|| {

@@ -17,6 +17,8 @@ pub enum Told {
     /// Its data are older than what others have heard of it. It is silent until
     /// [`super::Event::Readmit`].
     DataLost,
+    /// It was away past a checkpoint, and has the state after so many commits from another server.
+    CaughtUp(u64),
     /// A batch is begun.
     Begun(u64),
     /// This server has prepared its part of a batch; elements that it sent for it.

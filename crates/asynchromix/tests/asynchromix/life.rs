@@ -295,6 +295,8 @@ fn a_server_that_was_away_catches_up() {
     let entries = world.entries();
     world.run(600, |world| world.have(entries));
     assert_eq!(world.messages(), LINES);
+    let by_state = world.told[2].iter().any(|told| matches!(told, Told::CaughtUp(_)));
+    assert!(by_state, "the others have dropped what it lacks, and it has their state");
     // It takes part again: there is new stock, which needs all four.
     world.join(Some("i"));
     for line in LINES {

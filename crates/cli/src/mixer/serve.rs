@@ -104,6 +104,10 @@ fn note(report: Report) {
         Told::DataLost => tracing::error!(
             "the data are older than what others have heard of this server; start it once with --restored"
         ),
+        Told::CaughtUp(commits) => tracing::info!(
+            commits,
+            "was away for long: the room's state is taken over from another server"
+        ),
         Told::Fault(party, what) => tracing::warn!(server = party.0, what, "a fault"),
         Told::Convicted(party, deed) => tracing::error!(
             server = party.0,

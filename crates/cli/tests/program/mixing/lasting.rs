@@ -17,6 +17,9 @@ const fn entry_bytes(servers: u64) -> u64 {
     numbers + PLACES * (5 + 5 + BYTES) + servers * 66 + 64
 }
 
+/// What a server writes to its log that was away for so long.
+const BY_STATE: &str = "the room's state is taken over from another server";
+
 /// Most of anything in some rounds.
 fn most(rounds: &[Vec<[u64; 2]>], of: usize) -> u64 {
     rounds.iter().flatten().map(|server| server[of]).max().unwrap()
@@ -63,6 +66,21 @@ fn five_servers_of_which_one_is_dead_go_on_and_take_no_more() {
     for line in newest {
         assert_eq!(board.iter().filter(|on| *on == line).count(), 1, "{line}");
     }
+    returns(&mut servers, 4);
+}
+
+/// A server that was dead comes back and has everything; what the others have dropped meanwhile, by
+/// their state.
+fn returns(servers: &mut Servers, i: usize) {
+    let entries = servers.operated(0)["entries"].as_u64();
+    assert!(!servers.log(i).contains(BY_STATE));
+    servers.start(i);
+    servers.until(i, "return", |now| {
+        let caught_up = now["entries"].as_u64() >= entries && now["servers"][i]["behind"] == 0;
+        now["stands"] == "runs" && caught_up
+    });
+    assert!(servers.log(i).contains(BY_STATE), "{}", servers.log(i));
+    servers.until(0, "return", |now| now["servers"][i]["state"] == "fine");
 }
 
 #[test]

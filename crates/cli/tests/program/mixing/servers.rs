@@ -110,25 +110,35 @@ impl Servers {
 
     /// Asks a server, as its operator, until it shows what it is to.
     pub fn until(&self, i: usize, what: &str, shows: impl Fn(&Value) -> bool) -> Value {
+        let token = std::fs::read_to_string(self.home(i).join("operator.token")).unwrap();
+        let url = format!("{}/api/v1/operator/mix", self.origins[i]);
+        let mut last = None;
         for _ in 0..600 {
-            let shown = self.operated(i);
-            if shows(&shown) {
-                return shown;
+            // Who was just started does not answer yet.
+            last = asked(&url, token.trim());
+            if let Some((200, shown)) = &last
+                && shows(shown)
+            {
+                return shown.clone();
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        panic!("{what}: {}", self.operated(i));
+        panic!("{what}: {last:?}");
+    }
+
+    /// What a server has written to its log since it was founded.
+    pub fn log(&self, i: usize) -> String {
+        std::fs::read_to_string(self.home(i).join("log")).unwrap()
+    }
+
+    /// What a server says of itself to whoever watches it.
+    pub fn readiness(&self, i: usize) -> (u16, Value) {
+        readiness(&self.origins[i])
     }
 
     /// What somebody with this token is shown.
     pub fn operated_with(&self, i: usize, token: &str) -> (u16, Value) {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let asked = client.get(format!("{}/api/v1/operator/mix", self.origins[i]));
-        runtime.block_on(async {
-            let answer = asked.bearer_auth(token).send().await.unwrap();
-            (answer.status().as_u16(), answer.json().await.unwrap())
-        })
+        asked(&format!("{}/api/v1/operator/mix", self.origins[i]), token).expect("it runs")
     }
 }
 
@@ -136,6 +146,21 @@ impl Drop for Servers {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// What a server answers to whoever has this token; `None` if it does not.
+fn asked(url: &str, token: &str) -> Option<(u16, Value)> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    runtime.block_on(async {
+        let answer = client.get(url).bearer_auth(token).send().await.ok()?;
+        Some((answer.status().as_u16(), answer.json().await.unwrap()))
+    })
+}
+
+/// What the server at an origin says of itself to whoever watches it.
+pub fn readiness(origin: &str) -> (u16, Value) {
+    asked(&format!("{origin}/readyz"), "").expect("it runs")
 }
 
 /// The name of a server.
