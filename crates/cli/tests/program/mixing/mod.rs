@@ -14,8 +14,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::common::{
-    Up, complaint, file, free_base_port, json, nightly, run, said, signal, values,
+    Up, board, complaint, file, free_base_port, json, nightly, run, said, signal, values,
 };
+use servers::{Servers, readiness};
 
 /// Places of a small room, and bytes of a message in it.
 const PLACES: u64 = 16;
@@ -66,6 +67,7 @@ fn rooms_go_on_while_servers_are_stopped_or_killed() {
         let stopped: Vec<u32> = up.servers().split_off(n - t);
         stopped.iter().for_each(|process| signal("STOP", *process));
         speak(link, "while they are stopped", &directory.path().join("first"));
+        takes_part(readiness(up.origin(0)));
         // With a server to spare more is prepared.
         let ended = if n > 3 * t + 1 { Value::Null } else { json!("away") };
         until(link, "silence", |now| {
@@ -73,7 +75,7 @@ fn rooms_go_on_while_servers_are_stopped_or_killed() {
         });
         stopped.iter().for_each(|process| signal("CONT", *process));
         until(link, "return", |now| now["silent"] == json!([]) && now["prepared"] != json!(0));
-        // Whoever started them starts them again.
+        // Whoever started them starts them again, after a second.
         up.servers().split_off(n - t).iter().for_each(|process| signal("KILL", *process));
         speak(link, "while they are killed", &directory.path().join("second"));
         let mut board = said(link);
@@ -82,6 +84,42 @@ fn rooms_go_on_while_servers_are_stopped_or_killed() {
         // They were away, which is no evidence.
         assert_eq!(json(&["mixer", "evidence", link, "--json"]), [json!([])]);
         up.stop();
+    }
+}
+
+/// A server is ready, though t others are away; what it says.
+fn takes_part((status, told): (u16, Value)) -> Value {
+    assert!(status == 200 && told["ready"] == true, "{status}: {told}");
+    told
+}
+
+/// Servers that nobody starts again while others speak; then they come back.
+#[test]
+fn rooms_go_on_while_servers_are_dead() {
+    for &(n, t) in sizes() {
+        let mut servers = Servers::found(n, &SHAPE);
+        (0..n).for_each(|i| servers.start(i));
+        let link = servers.link.clone();
+        until(&link, "stock", |now| now["prepared"].as_u64() >= Some(1) && now["open"] == true);
+        (n - t..n).for_each(|i| servers.kill(i));
+        // What is collected, and one more that was prepared.
+        let device = servers.file("device");
+        ["one", "two"].iter().for_each(|text| speak(&link, text, &device));
+        let silent = |now: &Value| now["silent"].as_array().is_some_and(|of| of.len() == t);
+        until(&link, "silence", silent);
+        let told = takes_part(servers.readiness(0));
+        assert_eq!(told["missing"].as_array().unwrap().len(), t, "{told}");
+        assert!(told["detail"].as_str().unwrap().contains("no connection with"), "{told}");
+        assert_eq!(board(&link), ["one", "two"]);
+        assert_eq!(json(&["mixer", "evidence", &link, "--json"]), [json!([])]);
+        let entries = servers.operated(0)["entries"].clone();
+        (n - t..n).for_each(|i| servers.start(i));
+        for i in n - t..n {
+            servers.until(i, "return", |now| {
+                now["stands"] == "runs" && now["entries"].as_u64() >= entries.as_u64()
+            });
+        }
+        until(&link, "return", |now| now["silent"] == json!([]) && now["ended"].is_null());
     }
 }
 
