@@ -84,14 +84,18 @@ pub async fn run(options: Options) -> Result<()> {
 /// What people are told of a room with so many servers (step W6).
 pub fn promise(description: &Description) -> String {
     let (servers, corrupt) = (description.servers.len(), description.corrupt);
-    let some = if corrupt == 1 { "one".to_owned() } else { corrupt.to_string() };
-    let lasting = if servers > 3 * corrupt + 1 {
-        format!("and new rounds go on without {some}")
-    } else {
-        format!(
+    let named = |count: usize| if count == 1 { "one".to_owned() } else { count.to_string() };
+    let some = named(corrupt);
+    // Rounds are prepared by sets of 3t + 1, and the ledger needs all but t.
+    let lasting = match (servers - (3 * corrupt + 1)).min(corrupt) {
+        0 => format!(
             "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds, \
-             which open pages use up within minutes, and one that lies can have it thrown away"
-        )
+             which open pages use up within a minute, then the room waits, and one that lies can have \
+             it thrown away. If a server may be down for long, found the room with {} servers, which \
+             go on without one",
+            servers + 1
+        ),
+        spare => format!("and new rounds go on without {}", named(spare)),
     };
     let trial = if description.shape.minimum == 1 {
         "\nThis room is a trial: whoever is alone in a round is alone on the board, so it hides nobody."
@@ -123,4 +127,45 @@ fn create(options: &Options, group: &Loopback<'_>) -> Result<()> {
     };
     drop(description.room()?);
     group.hand_out(&places, &description)
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_asynchromix::Card;
+    use ostrakon_crypto::SigningKey;
+
+    use super::*;
+
+    #[test]
+    fn what_is_promised_is_what_the_number_of_servers_bears() {
+        let room = RoomOptions { places: 16, bytes: 8, seconds: 1 };
+        let card =
+            Card::sign("a", "http://a.example", "a.example:1", &SigningKey::from_seed(&[1; 32]));
+        let promised = |servers: usize| {
+            promise(&Description {
+                name: "a".to_owned(),
+                nonce: Digest([0; 32]),
+                corrupt: ostrakon_mixer::demo::corrupt(servers).unwrap(),
+                servers: vec![card.clone(); servers],
+                shape: room.shape(4),
+                admitted: None,
+            })
+        };
+        for (servers, more) in [(4, 5), (7, 8), (10, 11)] {
+            let told = promised(servers);
+            let choice = format!("found the room with {more} servers, which go on without one");
+            assert!(
+                told.contains(&format!("need all {servers}")) && told.contains(&choice),
+                "{told}"
+            );
+        }
+        for (servers, some, spare) in
+            [(5, "one", "one"), (6, "one", "one"), (8, "2", "one"), (9, "2", "2"), (11, "3", "one")]
+        {
+            let told = promised(servers);
+            let begin = format!("Of {servers} servers {some} may fail");
+            let end = format!("new rounds go on without {spare}.");
+            assert!(told.starts_with(&begin) && told.ends_with(&end), "{told}");
+        }
+    }
 }
