@@ -65,13 +65,14 @@ pub struct InitOptions {
 #[derive(clap::Args, Clone, Debug)]
 pub struct RoomOptions {
     /// Places of a round: so many can take part at a time. A power of two.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 128)]
     places: usize,
     /// Bytes of a message at most.
     #[arg(long, default_value_t = 280)]
     bytes: usize,
-    /// Seconds of a round, since the first one has handed in.
-    #[arg(long, default_value_t = 10)]
+    /// Seconds of a round, since the first one has handed in. What is said while a round collects
+    /// comes out with the next one, if that page has handed in its cover already.
+    #[arg(long, default_value_t = 3)]
     seconds: u32,
 }
 
