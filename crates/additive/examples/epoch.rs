@@ -77,8 +77,8 @@ fn handed_in(servers: &Servers, spec: &EpochSpec, keys: &[RegistrationKey; 3]) -
         let name = RegistrationName { deployment, context, number, servers: &publics };
         let randomness = Secret::new([7; 32]).derive("example", &[&number.to_le_bytes()]);
         let (registration, mut seeds) = register(name, &key, &randomness);
-        let content = registration.content();
-        let name = SlotName { context, slot: number, registration: &content };
+        let handed_in = registration.name();
+        let name = SlotName { context, slot: number, registration: &handed_in };
         let submission = submit(name, &mut seeds, &vec![1; spec.width as usize], &key);
         [registration.to_bytes(), submission.to_bytes()].concat()
     };

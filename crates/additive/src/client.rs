@@ -206,7 +206,19 @@ impl Registration {
         Self { commitments, boxes, signature: Signature(taken(&mut rest)) }
     }
 
-    /// The digest of commitments and boxes.
+    /// The digest of all its bytes, its signature included: what a submission names that is handed
+    /// in with it. Whoever copies both cannot change either.
+    pub fn name(&self) -> Digest {
+        Self::name_of(&self.to_bytes())
+    }
+
+    /// The same of what [`Registration::to_bytes`] wrote.
+    pub fn name_of(bytes: &[u8]) -> Digest {
+        digest("ostrakon/v1/clarion/registration bytes", bytes)
+    }
+
+    /// The digest of commitments and boxes: what is signed, and what a submission names that comes
+    /// later, when the servers have agreed on it.
     pub fn content(&self) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration content");
         for (commitment, sealed) in self.commitments.iter().zip(&self.boxes) {
@@ -302,7 +314,8 @@ pub fn signed_for(context: &Digest, round: u64) -> Digest {
 pub struct Submission {
     /// C = m + G(s12) + G(s13) + G(s23), as wide as the table.
     pub padded: Vec<u8>,
-    /// The content of the owner's registration.
+    /// The owner's registration: its name where both are handed in together, its content where the
+    /// servers have it.
     pub registration: Digest,
     /// For each server, a MAC of [`Submission::listed`].
     pub macs: [[u8; MAC]; 3],
@@ -344,7 +357,7 @@ impl Submission {
         Self::content_of(&self.padded, &self.registration)
     }
 
-    /// The same of a padded row and the content of its owner's registration.
+    /// The same of a padded row and what names its owner's registration.
     pub fn content_of(padded: &[u8], registration: &Digest) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/submission content");
         transcript
@@ -378,7 +391,7 @@ impl<'b> Submitted<'b> {
         (bytes.len() >= SUBMISSION_OVERHEAD).then_some(Self(bytes))
     }
 
-    /// The content of its owner's registration, as it says.
+    /// What names its owner's registration, as it says.
     pub fn registration(self) -> Digest {
         Digest(*self.0.first_chunk().expect("the length was checked"))
     }
@@ -400,7 +413,7 @@ pub struct SlotName<'a> {
     pub context: &'a Digest,
     /// The slot.
     pub slot: u32,
-    /// The content of the owner's registration.
+    /// What names the owner's registration ([`Submission::registration`]).
     pub registration: &'a Digest,
 }
 

@@ -167,12 +167,22 @@ pub(super) const CLARION: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a registration's signature is named by no submission",
+        package: "ostrakon-mixing",
+        test: "a_copy_that_was_changed",
+        edits: &[Edit {
+            file: "crates/additive/src/client.rs",
+            from: "digest(\"ostrakon/v1/clarion/registration bytes\", bytes)",
+            to: "digest(\"ostrakon/v1/clarion/registration bytes\", &bytes[..bytes.len() - 64])",
+        }],
+    },
+    Tested {
         name: "a row counts that does not name its registration",
         package: "ostrakon-additive",
         test: "these_bytes_only",
         edits: &[Edit {
             file: HANDED,
-            from: "(submitted.registration() == *found.content()).then(|| {",
+            from: "(submitted.registration() == name).then(|| {",
             to: "(submitted.registration() != Digest([0; 32])).then(|| {",
         }],
     },

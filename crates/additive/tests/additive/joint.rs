@@ -43,7 +43,7 @@ fn change(scene: &mut Scene, number: u32, change: impl Fn(&mut Registration)) {
     let mut changed = registrations(scene)[number as usize].clone();
     change(&mut changed);
     sign(&scene.deployment, &mut changed, number);
-    scene.registrations[number as usize] = changed.content();
+    scene.registrations[number as usize] = changed.name();
     (0..3).for_each(|server| give(scene, server, number, changed.clone()));
     scene.slots[number as usize] = scene.slot(number);
 }
@@ -60,7 +60,7 @@ fn two_registrations() {
     let (other, seeds) = scene.deployment.register(2, 1);
     let first = scene.registrations[2];
     let own = std::mem::replace(&mut scene.seeds[2], seeds);
-    scene.registrations[2] = other.content();
+    scene.registrations[2] = other.name();
     let row = scene.slot(2).submission;
     (scene.seeds[2], scene.registrations[2]) = (own, first);
     give(&mut scene, 2, 2, other);
@@ -182,7 +182,7 @@ fn a_box_of_another_length_is_no_registration() {
     let mut long = registrations(&scene)[0].clone();
     long.boxes[1].closed.push(7);
     sign(&scene.deployment, &mut long, 0);
-    scene.registrations[0] = long.content();
+    scene.registrations[0] = long.name();
     scene.slots[0] = scene.slot(0);
     (0..3).for_each(|server| give(&mut scene, server, 0, long.clone()));
     for result in scene.run(&Network::default()) {
@@ -200,7 +200,7 @@ fn false_registration_key() {
     keys[1] = RegistrationKey::new(&Secret::new([0x66; 32])).public();
     let (told, seeds) = scene.deployment.register_for(&keys, 1, 0);
     scene.seeds[1] = seeds;
-    scene.registrations[1] = told.content();
+    scene.registrations[1] = told.name();
     scene.slots[1] = scene.slot(1);
     (0..3).for_each(|server| give(&mut scene, server, 1, told.clone()));
     for result in scene.run(&Network::default()) {

@@ -337,7 +337,8 @@ impl Scene {
             registries.into_iter().map(|r| r.unwrap().unwrap()).collect();
         registries.iter_mut().for_each(|registry| registry.advance_to(round).unwrap());
         assert!(registries.iter().all(|registry| registry.len() == slots.len()));
-        Self { registries, ..Self::made(deployment, registered, width, draw, round) }
+        let named = Registration::content;
+        Self { registries, ..Self::made(deployment, registered, named, width, draw, round) }
     }
 
     /// With participants who register with the epoch.
@@ -356,13 +357,14 @@ impl Scene {
     ) -> Self {
         let list: Vec<Registration> = registered.iter().map(|(made, _)| made.clone()).collect();
         let registering: HandedIn = Box::new(move |_| list.clone());
-        let registering = Some(registering);
-        Self { registering, ..Self::made(deployment, registered, width, 0, 0) }
+        let (registering, named) = (Some(registering), Registration::name);
+        Self { registering, ..Self::made(deployment, registered, named, width, 0, 0) }
     }
 
     fn made(
         deployment: Deployment,
         registered: Vec<(Registration, OwnSeeds)>,
+        named: fn(&Registration) -> Digest,
         width: u32,
         draw: u64,
         round: u64,
@@ -377,22 +379,20 @@ impl Scene {
             width,
             minimum: 0,
         };
-        let registrations = registered.iter().map(|(registration, _)| registration.content());
-        let registrations: Vec<Digest> = registrations.collect();
+        let registrations = registered.iter().map(|(made, _)| named(made)).collect();
         let mut seeds: Vec<OwnSeeds> = registered.into_iter().map(|(_, seeds)| seeds).collect();
         seeds.iter_mut().for_each(|seeds| seeds.advance_to(round).unwrap());
-        let (registries, registering, starts) = (Vec::new(), None, AtomicU64::new(0));
-        let slots = Vec::new();
+        let (registries, slots) = (Vec::new(), Vec::new());
         let mut scene = Self {
             deployment,
             spec,
             registries,
             registrations,
-            registering,
+            registering: None,
             seeds,
             slots,
             draw,
-            starts,
+            starts: AtomicU64::new(0),
         };
         scene.slots = (0..participants).map(|slot| scene.slot(slot)).collect();
         scene

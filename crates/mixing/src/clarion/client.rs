@@ -33,8 +33,8 @@ impl ClientEngine for ClarionClient {
             RegistrationName { deployment, context: &digest, number: slot, servers: &publics };
         let (registration, mut seeds): (_, OwnSeeds) =
             register(name, key, &randomness(key, &digest.0, slot, &publics, row));
-        let content = registration.content();
-        let name = SlotName { context: &digest, slot, registration: &content };
+        let handed_in = registration.name();
+        let name = SlotName { context: &digest, slot, registration: &handed_in };
         let submission = submit(name, &mut seeds, row, key);
         Ok([registration.to_bytes(), submission.to_bytes()].concat())
     }

@@ -295,8 +295,9 @@ pub fn check_submission(
     let (registration, bytes) = parts(context, body)?;
     let submission = Submission::from_bytes(bytes).ok_or(FORM)?;
     // The registration's own signature is for the servers' keys, which only a batch knows: it is
-    // looked at before the servers list it. That of the submission covers its content.
-    let covered = submission.registration == Registration::from_bytes(registration).content();
+    // looked at before the servers list it. That of the submission covers all of it: otherwise a
+    // copy with another one would take the owner's place here, and be nothing later.
+    let covered = submission.registration == Registration::name_of(registration);
     let spec = epoch_spec(session, context);
     if covered && epoch::verify_signature(&spec, slot, owner, &submission) {
         return Ok(());
@@ -348,5 +349,60 @@ impl Mixed for ClarionMixed {
             })
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::{Digest, SigningKey};
+
+    use crate::clarion::client::ClarionClient;
+    use crate::engine::ClientEngine;
+    use crate::room::{EngineKind, EpochId, RoomDescriptor};
+
+    use super::*;
+
+    const SLOT: u32 = 2;
+
+    fn epoch() -> (Servers, EpochContext) {
+        let engine = EngineKind::Clarion;
+        let room = RoomDescriptor { payload: 64, engine, ..RoomDescriptor::new("a room") };
+        let keys = [1, 2, 3].map(|seed| SigningKey::from_seed(&[seed; 32]).verifying_key());
+        let servers = Servers { session: SessionId(Digest([7; 32])), keys: keys.to_vec() };
+        let context = EpochContext {
+            epoch: EpochId { room: room.id(), number: 3 },
+            batch: 4,
+            engine,
+            shape: Shape::of(&room),
+            mode: room.mode,
+            minimum: 1,
+        };
+        (servers, context)
+    }
+
+    /// Attack: a server that was handed something in copies it with a bit changed in the
+    /// registration's own signature, for an intake that knows no server's keys. There it would take
+    /// the place of its owner's, and be nothing later. Of what is handed in only the MACs may be
+    /// changed, which nobody looks at: the entry is the same.
+    #[test]
+    fn a_copy_that_was_changed_takes_nobodys_place() {
+        let (servers, context) = epoch();
+        let key = SigningKey::from_seed(&[9; 32]);
+        let owner = key.verifying_key();
+        let issues = [5, 6, 7].map(|of| {
+            let key = RegistrationKey::new(&Secret::new([of; 32]));
+            Some(key.public().to_vec())
+        });
+        let row = vec![3; context.shape.width as usize];
+        let body = ClarionClient.submit(&servers, &context, SLOT, &issues, &row, &key).unwrap();
+        let check =
+            |body: &[u8]| check_submission(&servers.session, &context, SLOT, &owner, body).is_ok();
+        assert!(check(&body));
+        let macs = REGISTRATION_BYTES + 32..REGISTRATION_BYTES + SUBMISSION_OVERHEAD - 64;
+        for at in 0..body.len() {
+            let mut copy = body.clone();
+            copy[at] ^= 1;
+            assert_eq!(check(&copy), macs.contains(&at), "byte {at}");
+        }
     }
 }

@@ -69,10 +69,6 @@ impl Found {
         })
     }
 
-    pub fn content(&self) -> &Digest {
-        &self.content
-    }
-
     pub fn into_seeds(self) -> Seeds {
         self.seeds
     }
@@ -197,8 +193,8 @@ pub trait Registers: Sealable {
     /// All its bytes.
     fn registration_bytes(&self) -> &[u8];
 
-    /// The digest of commitments and boxes.
-    fn registration_content(&self) -> Digest;
+    /// What submissions name it by.
+    fn registration_name(&self) -> Digest;
 }
 
 impl Registers for Digested {
@@ -206,7 +202,7 @@ impl Registers for Digested {
         &self.bytes
     }
 
-    fn registration_content(&self) -> Digest {
+    fn registration_name(&self) -> Digest {
         self.content
     }
 }
@@ -255,7 +251,7 @@ pub fn opened<'a, M: Registers>(
             None => [None, None],
         };
         let seeds = seeds.unwrap_or_else(open);
-        Opened { number, owner, bytes, content: held.registration_content(), seeds }
+        Opened { number, owner, bytes, content: held.registration_name(), seeds }
     };
     entries.into_par_iter().with_min_len(256).map(open).collect()
 }

@@ -57,9 +57,9 @@ impl<'a> Looking<'a> {
         let registration = handed.registration();
         let Self { party, registration: spec, key, .. } = self;
         let found = Found::of(party, spec, key, slot, owner, &registration)?;
-        let submitted = handed.submitted();
-        (submitted.registration() == *found.content()).then(|| {
-            let content = Submission::content_of(submitted.padded(), found.content());
+        let (submitted, name) = (handed.submitted(), handed.registration_name());
+        (submitted.registration() == name).then(|| {
+            let content = Submission::content_of(submitted.padded(), &name);
             let listed = Submission::listed(&self.signed, slot, owner, &content);
             Box::new(Seen { found, listed, print: self.prints.of(bytes) })
         })
@@ -128,11 +128,11 @@ impl Registers for HandedIn<'_> {
         &self.bytes[..REGISTRATION_BYTES]
     }
 
-    fn registration_content(&self) -> Digest {
+    fn registration_name(&self) -> Digest {
         match self.listed {
             // The submission was found to name it.
             Some(_) => self.submitted().registration(),
-            None => self.registration().content(),
+            None => Registration::name_of(self.registration_bytes()),
         }
     }
 }
@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for HandedIn<'_> {
 impl Sealable for HandedIn<'_> {
     /// Of the registration that is there, whichever the submission names.
     fn content(&self) -> Digest {
-        Submission::content_of(self.padded(), &self.registration_content())
+        Submission::content_of(self.padded(), &self.registration_name())
     }
 
     fn signature(&self) -> Signature {
