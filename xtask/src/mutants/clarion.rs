@@ -177,6 +177,16 @@ pub(super) const CLARION: &[Tested] = &[
         }],
     },
     Tested {
+        name: "lacks of another list are answered, and its speaker suspected",
+        package: "ostrakon-additive",
+        test: "joint::who_speaks_of_another_list",
+        edits: &[Edit {
+            file: REGISTRATION,
+            from: "said.body[..ABOUT] != accepted.0) {",
+            to: "said.body[..ABOUT] != accepted.0 && said.body.is_empty()) {",
+        }],
+    },
+    Tested {
         name: "a row counts that does not name its registration",
         package: "ostrakon-additive",
         test: "these_bytes_only",

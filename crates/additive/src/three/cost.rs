@@ -20,7 +20,7 @@ use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, Cost, DIRECTED_LINKS, SIGNED_H
 use ostrakon_threeparty::seal::LIST_ENTRY;
 
 use super::keys::PairStatement;
-use super::messages::{LACKING_ENTRY, SEEDS_ENTRY, TABLES, WORDS};
+use super::messages::{ABOUT, LACKING_ENTRY, SEEDS_ENTRY, TABLES, WORDS};
 use crate::params::{SALT, WORD};
 
 /// Making a batch's keys ([`super::keys::BatchKeys::agree`]) and telling the keys of registrations:
@@ -43,7 +43,7 @@ pub fn registering(registrations: u32, lacking: u32, given: u32) -> Cost {
     let lacks = 2 * LACKING_ENTRY as u64 * u64::from(lacking);
     let seeds = SEEDS_ENTRY as u64 * u64::from(given);
     let votes = 2 * DIRECTED_LINKS * 32;
-    Cost { table: lists + lacks + seeds, constant: 2 * broadcast(0) + votes }
+    Cost { table: lists + lacks + seeds, constant: broadcast(0) + broadcast(ABOUT as u64) + votes }
 }
 
 /// Rounds of [`registering`] while nobody lacks a seed: lists and their vote, what is lacking, the
@@ -54,7 +54,7 @@ pub const REGISTERING_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + BROADCAST_ROUNDS + 1;
 /// and given, as in [`registering`].
 pub fn registering_with_epoch(lacking: u32, given: u32) -> Cost {
     let whole = registering(0, lacking, given);
-    Cost { table: whole.table, constant: broadcast(0) }
+    Cost { table: whole.table, constant: broadcast(ABOUT as u64) }
 }
 
 /// Rounds of [`registering_with_epoch`] while nobody lacks a seed.

@@ -244,7 +244,7 @@ impl Epoch<'_> {
             return pending().await;
         }
         let mut opened = opened(party, key, &slots, seeds, &accepted, &handed);
-        registration::complete(self.run, &mut opened).await?;
+        registration::complete(self.run, &digest, &mut opened).await?;
         let all = opened.len() == accepted.len();
         let (accepted, padded) = left(&opened, accepted, &handed);
         // J4.

@@ -287,7 +287,7 @@ fn own_length(subject: &Subject, step: Step) -> Option<Length> {
     } else if is(Kind::SeedStatement) {
         Exactly(2 * PairStatement::BYTES as u64)
     } else if is(Kind::Lacking) {
-        AtMost(slots * LACKING_ENTRY as u64)
+        AtMost(ABOUT as u64 + slots * LACKING_ENTRY as u64)
     } else if is(Kind::Seeds) {
         AtMost(slots * SEEDS_ENTRY as u64)
     } else if is(Kind::Withdrawn) {
@@ -325,6 +325,8 @@ fn common_length(subject: &Subject, step: Step) -> Length {
     }
 }
 
+/// Bytes with which a list of lacking seeds begins: the digest of the accepted list.
+pub const ABOUT: usize = 32;
 /// Bytes of an entry of the list of lacking seeds: number, and a bit for each of the two seeds.
 pub const LACKING_ENTRY: usize = 4 + 1;
 /// Bytes of an entry of the seeds given to a holder who lacks them: number, seed.
@@ -409,8 +411,11 @@ impl Protocol for Subject {
             steps::SUBMISSION_LIST => slots_ascend(body, LIST_ENTRY, slots),
             steps::CONFLICT_DETAILS => slots_ascend(body, DETAILS_ENTRY, slots),
             step if step == Kind::Lacking.step() => {
-                slots_ascend(body, LACKING_ENTRY, slots)
-                    && body.chunks_exact(LACKING_ENTRY).all(|entry| (1..=3).contains(&entry[4]))
+                body.split_at_checked(ABOUT).is_some_and(|(_, lacking)| {
+                    let mut entries = lacking.chunks_exact(LACKING_ENTRY);
+                    slots_ascend(lacking, LACKING_ENTRY, slots)
+                        && entries.all(|entry| (1..=3).contains(&entry[4]))
+                })
             }
             step if step == Kind::Seeds.step() => slots_ascend(body, SEEDS_ENTRY, slots),
             step if step == Kind::TableStatement.step() => {

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::fault::Fault;
 use super::handed::looked::{Opened, genuine, opened};
-use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
+use super::messages::{ABOUT, Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
 use crate::client::{BOX_BYTES, ClientSeed, Forgotten, commitment};
 
 pub use super::handed::looked::{Looked, RegistrationKey};
@@ -211,15 +211,24 @@ pub async fn agree(
     let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
     vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
     let mut opened = opened(party, key, &slots, seeds, &accepted, &registrations);
-    complete(&run, &mut opened).await?;
+    complete(&run, &seal::digest(&accepted), &mut opened).await?;
     finish(&run, marks, opened).await
 }
 
 /// R3, R4: seeds that one holder lacks are given by the other one; who has a seed that both lack is
-/// dropped, at every server alike.
-pub(super) async fn complete(run: &Run, opened: &mut Vec<Opened<'_>>) -> Result<(), Unregistered> {
+/// dropped, at every server alike. What is said of lacking seeds begins with the digest of the
+/// accepted list that it is about. Who hears it of another list cannot tell who was lied to, and
+/// goes no further.
+pub(super) async fn complete(
+    run: &Run,
+    accepted: &Digest,
+    opened: &mut Vec<Opened<'_>>,
+) -> Result<(), Unregistered> {
     // R3.
-    let lacking = run.broadcast(Kind::Lacking, encode_lacking(opened)).await?;
+    let lacking = run.broadcast(Kind::Lacking, encode_lacking(accepted, opened)).await?;
+    if lacking.iter().any(|said| said.body[..ABOUT] != accepted.0) {
+        return pending().await;
+    }
     let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));
     // R4.
     repair(run, &lacking, opened).await?;
@@ -318,18 +327,20 @@ async fn finish(
     Ok(Registry { held: held.collect(), places: OnceLock::new() })
 }
 
-fn encode_lacking(opened: &[Opened<'_>]) -> Vec<u8> {
+fn encode_lacking(accepted: &Digest, opened: &[Opened<'_>]) -> Vec<u8> {
     let bits = |entry: &Opened<'_>| {
         u8::from(entry.seeds[0].is_none()) | u8::from(entry.seeds[1].is_none()) << 1
     };
     let lacking = opened.iter().filter(|entry| bits(entry) != 0);
-    lacking.flat_map(|entry| entry.number.to_le_bytes().into_iter().chain([bits(entry)])).collect()
+    let entries =
+        lacking.flat_map(|entry| entry.number.to_le_bytes().into_iter().chain([bits(entry)]));
+    accepted.0.into_iter().chain(entries).collect()
 }
 
 fn decode_lacking(body: &[u8]) -> BTreeMap<u32, u8> {
     let entry =
         |entry: &[u8]| (u32::from_le_bytes(entry[..4].try_into().expect("4 bytes")), entry[4]);
-    body.chunks_exact(LACKING_ENTRY).map(entry).collect()
+    body[ABOUT..].chunks_exact(LACKING_ENTRY).map(entry).collect()
 }
 
 /// Gives a peer the initial seeds that it lacks and this server has.

@@ -12,7 +12,7 @@ use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::seal::Slot;
 
-use crate::registrations::{said, sign};
+use crate::registrations::{about, said, sign};
 use crate::world::*;
 
 const WIDTH: u32 = 16;
@@ -120,7 +120,7 @@ fn one_holder_vetoes() {
     for (corrupt, bits) in [(0u8, 1u8), (0, 3), (1, 3), (2, 2), (2, 3)] {
         let network = scene.deployment.corrupt(corrupt, move |_, message| {
             let all = (0..5u32).flat_map(|n| n.to_le_bytes().into_iter().chain([bits]));
-            is(message, Kind::Lacking).then(|| all.collect())
+            is(message, Kind::Lacking).then(|| about(message, all.collect()))
         });
         for honest in (0..3).filter(|server| *server != usize::from(corrupt)) {
             scene.assert_whole(&run(&scene, &network, &Default::default())[honest]);
@@ -261,6 +261,28 @@ fn a_list_changed_after_a_crash_gets_no_second_word() {
     }
 }
 
+/// P2 says what it lacks of another list than P1 has, and gives P1 no seed, as an honest server
+/// would that has come to another list: P1 cannot know, and does not say that one of them lies.
+#[test]
+fn who_speaks_of_another_list_is_not_suspected() {
+    let mut scene = scene(152);
+    change(&mut scene, 1, |registration| registration.boxes[0].closed[5] ^= 1);
+    let network = scene.deployment.corrupt(1, |_, message| {
+        let mut body = message.body.to_vec();
+        let otherwise = is(message, Kind::Lacking).then(|| {
+            body[0] ^= 1;
+            body
+        });
+        otherwise.or_else(|| is(message, Kind::Seeds).then(Vec::new))
+    });
+    let results = run(&scene, &network, &Default::default());
+    for honest in [0, 2] {
+        assert!(results[usize::from(honest)].is_none(), "P{} goes on", honest + 1);
+        assert!(!posted(&network, honest, Kind::Abort), "P{} names somebody", honest + 1);
+        assert!(said(&network, honest, steps::SEAL_VOTE).is_empty(), "P{} seals", honest + 1);
+    }
+}
+
 /// P2 says that it lacks a seed that P1 really lacks, and after a crash of the others that it has
 /// it: in the first run the participant is dropped, in the second one it is not.
 #[test]
@@ -271,7 +293,7 @@ fn a_lack_denied_after_a_crash_gets_no_second_vote() {
     let first =
         scene.deployment.corrupt(1, move |_, message| match message.signed.header.tag.step {
             steps::SEAL_VOTE => Some(vec![0; 32]),
-            step if step == Kind::Lacking.step() => Some([1, 0, 0, 0, 1].to_vec()),
+            step if step == Kind::Lacking.step() => Some(about(message, vec![1, 0, 0, 0, 1])),
             _ => None,
         });
     run(&scene, &first, &marks);

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use ostrakon_additive::client::{OwnSeeds, Registration};
-use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
+use ostrakon_additive::three::messages::{ABOUT, Kind, RegistrationSpec};
 use ostrakon_additive::three::registration::{
     Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
 };
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_party::{PartyId, Step};
+use ostrakon_party::{Message, PartyId, Step};
 use ostrakon_testkit::Network;
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
@@ -29,6 +29,11 @@ pub fn sign(deployment: &Deployment, registration: &mut Registration, number: u3
     let content = registration.content();
     let listed = Registration::listed(&occasion, number, &key.verifying_key(), &content);
     registration.signature = key.sign(&listed);
+}
+
+/// What a changed statement about lacking seeds says, of the list that it was about.
+pub fn about(message: &Message, lacking: Vec<u8>) -> Vec<u8> {
+    [&message.body[..ABOUT], &lacking].concat()
 }
 
 /// The registered, by number, alike at the servers given; both holders of a seed have the same one.
@@ -82,7 +87,7 @@ fn one_holder_vetoes() {
     for (corrupt, bits) in [(0u8, 1u8), (0, 3), (1, 3), (2, 2), (2, 3)] {
         let network = deployment.corrupt(corrupt, move |_, message| {
             let all = (0..4u32).flat_map(|n| n.to_le_bytes().into_iter().chain([bits]));
-            is(message, Kind::Lacking).then(|| all.collect())
+            is(message, Kind::Lacking).then(|| about(message, all.collect()))
         });
         let results = deployment.registrations(&network, |_| registered_slots(&list));
         let honest: Vec<usize> = (0..3).filter(|i| *i != usize::from(corrupt)).collect();
@@ -219,7 +224,7 @@ fn a_lack_denied_after_a_crash_gets_no_second_vote() {
     let registered = Kind::Registered.step();
     let first = deployment.corrupt(1, move |_, message| match message.signed.header.tag.step {
         step if step == registered => Some(vec![0; 32]),
-        step if step == Kind::Lacking.step() => Some([1, 0, 0, 0, 1].to_vec()),
+        step if step == Kind::Lacking.step() => Some(about(message, vec![1, 0, 0, 0, 1])),
         _ => None,
     });
     deployment.registrations_with(&first, |_| registered_slots(&list), &marks);
