@@ -6,7 +6,7 @@ use ostrakon_threeparty::{Offence, Protocol};
 use crate::accusation::fault::{Evidence, Fault};
 use crate::messages::{self, Kind, Subject};
 
-pub use ostrakon_threeparty::run::either;
+pub use ostrakon_threeparty::run::{HEARD, either};
 
 /// A run as one party sees it.
 pub type Run = ostrakon_threeparty::Run<Subject>;

@@ -2,11 +2,13 @@
 //! and the opening of sums.
 
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::{Header, Received, Recipient, SignedHeader, Step};
+use ostrakon_party::{Header, Received, Recipient, Step};
 
+use crate::marks::Marks;
 use crate::offence::{Offence, Statement};
 use crate::protocol::{Protocol, steps};
 use crate::run::Run;
+use crate::stop::Unheard;
 
 /// Bytes of the nonce that hides a commitment's value.
 pub const NONCE: usize = 32;
@@ -46,73 +48,93 @@ pub struct Committed {
     commitments: [Received; 3],
 }
 
-/// Commits to `value` (with `nonce`) and waits for all commitments: an authenticated broadcast, two
-/// rounds. `steps` are those of the commitment and of the opening.
-///
-/// # Errors
-/// Evidence against a party that broke the broadcast.
-pub async fn commit<P: Protocol>(
+/// The body that opens a value, and the body that commits to it.
+fn bodies<P: Protocol>(
     run: &Run<P>,
-    steps: (Step, Step),
+    opening: Step,
     nonce: [u8; NONCE],
     value: &[u8],
-) -> Result<Committed, P::Fault> {
+) -> (Vec<u8>, Vec<u8>) {
     let body = [&nonce[..], value].concat();
     let header = Header {
         session: run.party.roster.session,
-        tag: run.tag(steps.1),
+        tag: run.tag(opening),
         from: run.party.id,
         to: Recipient::All,
         length: body.len() as u64,
         digest: Header::digest_of(&body),
     };
-    let commitments = run.broadcast(steps.0, commitment(&header, &body).0.to_vec()).await?;
+    let committed = commitment(&header, &body).0.to_vec();
+    (body, committed)
+}
+
+/// Commits to `value` (with `nonce`) and waits for all commitments: an authenticated broadcast, two
+/// rounds. All three are on record before they are echoed. `steps` are those of the commitment and
+/// of the opening.
+///
+/// # Errors
+/// As [`Run::broadcast_recorded`].
+pub async fn commit<P: Protocol>(
+    run: &Run<P>,
+    steps: (Step, Step),
+    nonce: [u8; NONCE],
+    value: &[u8],
+    marks: &dyn Marks,
+) -> Result<Committed, Unheard<P::Fault>> {
+    let (body, committed) = bodies(run, steps.1, nonce, value);
+    let commitments = run.broadcast_recorded(steps.0, committed, marks).await?;
     Ok(Committed { steps, body, commitments })
 }
 
 impl Committed {
-    /// The signed headers of all three commitments, by party: what a server that may crash marks
-    /// before it opens its own.
-    pub fn headers(&self) -> [SignedHeader; 3] {
-        self.commitments.each_ref().map(|commitment| commitment.signed)
-    }
-
     /// Opens, and returns all three openings with the nonces still in front ([`value_of`]): an
-    /// authenticated broadcast, two rounds.
+    /// authenticated broadcast, two rounds, on record like the commitments.
     ///
     /// # Errors
-    /// Evidence against a party that opened something else than it had committed to, or that broke
-    /// the broadcast.
-    pub async fn open<P: Protocol>(self, run: &Run<P>) -> Result<[Received; 3], P::Fault> {
-        let openings = run.broadcast(self.steps.1, self.body).await?;
-        for (commitment, opening) in self.commitments.iter().zip(&openings) {
-            let (commitment, opening) = (Statement::from(commitment), Statement::from(opening));
-            if opening_fails::<P>(&commitment, &opening) {
-                let culprit = opening.signed.header.from;
-                return Err(run.fault(
-                    culprit,
-                    Offence::Opening {
-                        commitment: Box::new(commitment),
-                        opening: Box::new(opening),
-                    },
-                ));
-            }
-        }
-        Ok(openings)
+    /// As [`Run::broadcast_recorded`], or evidence against a party that opened something else than
+    /// it had committed to.
+    pub async fn open<P: Protocol>(
+        self,
+        run: &Run<P>,
+        marks: &dyn Marks,
+    ) -> Result<[Received; 3], Unheard<P::Fault>> {
+        let openings = run.broadcast_recorded(self.steps.1, self.body, marks).await?;
+        Ok(opened(run, &self.commitments, openings)?)
     }
 }
 
-/// [`commit`], then at once [`Committed::open`]: four rounds.
+/// The openings, if each is of its commitment.
+fn opened<P: Protocol>(
+    run: &Run<P>,
+    commitments: &[Received; 3],
+    openings: [Received; 3],
+) -> Result<[Received; 3], P::Fault> {
+    for (commitment, opening) in commitments.iter().zip(&openings) {
+        let (commitment, opening) = (Statement::from(commitment), Statement::from(opening));
+        if opening_fails::<P>(&commitment, &opening) {
+            let culprit = opening.signed.header.from;
+            let (commitment, opening) = (Box::new(commitment), Box::new(opening));
+            return Err(run.fault(culprit, Offence::Opening { commitment, opening }));
+        }
+    }
+    Ok(openings)
+}
+
+/// Commits, then at once opens, in a run that no party goes on with after a crash: four rounds.
 ///
 /// # Errors
-/// As both.
+/// Evidence against a party that opened something else than it had committed to, or that broke a
+/// broadcast.
 pub async fn commit_and_open<P: Protocol>(
     run: &Run<P>,
     steps: (Step, Step),
     nonce: [u8; NONCE],
     value: &[u8],
 ) -> Result<[Received; 3], P::Fault> {
-    commit(run, steps, nonce, value).await?.open(run).await
+    let (body, committed) = bodies(run, steps.1, nonce, value);
+    let commitments = run.broadcast(steps.0, committed).await?;
+    let openings = run.broadcast(steps.1, body).await?;
+    opened(run, &commitments, openings)
 }
 
 /// The value in an opening.

@@ -43,4 +43,4 @@ pub use protocol::Protocol;
 #[cfg(feature = "server")]
 pub use run::Run;
 #[cfg(feature = "server")]
-pub use stop::Stop;
+pub use stop::{Stop, Unheard};

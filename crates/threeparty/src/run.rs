@@ -4,10 +4,14 @@ use bytes::Bytes;
 use futures::future::{Either, join, select, select_all};
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, Step, Tag, wire};
 
+use crate::marks::{Marks, epoch_mark};
 use crate::offence::{Offence, Statement};
 use crate::pair::Pair;
 use crate::protocol::{self, Protocol, steps};
-use crate::stop::Stop;
+use crate::stop::{Stop, Unheard};
+
+/// How the marks' names begin that say what a broadcast has heard; its step follows.
+pub const HEARD: &str = "heard ";
 
 /// A run as one party sees it.
 #[derive(Clone)]
@@ -83,7 +87,8 @@ impl<P: Protocol> Run<P> {
     }
 
     /// Authenticated broadcast, all three parties at once (Dolev–Strong for one traitor, with
-    /// signatures).
+    /// signatures), in a run that no party goes on with after a crash, or of something that nothing
+    /// depends on but its maker's guilt.
     ///
     /// Round 1: everybody sends its statement to both peers. Round 2: everybody sends both peers
     /// the signed headers that it received. A party that said different things to the two is
@@ -98,11 +103,70 @@ impl<P: Protocol> Run<P> {
         step: impl Into<Step>,
         body: impl Into<Bytes>,
     ) -> Result<[Received; 3], P::Fault> {
-        let (step, body) = (step.into(), body.into());
+        let step = step.into();
+        let statements = self.exchanged(step, body.into()).await?;
+        self.echoed(step, statements).await
+    }
+
+    /// The same over crashes: what is heard is on record before it is echoed, so this party echoes
+    /// one word of each, however often it is restarted, and whoever returns returns the same. The
+    /// step must bind, and the own statement be the same after a crash: a party that has another
+    /// one on record has signed two, and goes no further.
+    ///
+    /// # Errors
+    /// As [`Run::broadcast`], also against who said something else before a crash of this party; or
+    /// the record could not be written.
+    pub async fn broadcast_recorded(
+        &self,
+        step: impl Into<Step>,
+        body: impl Into<Bytes>,
+        marks: &dyn Marks,
+    ) -> Result<[Received; 3], Unheard<P::Fault>> {
+        let step = step.into();
+        debug_assert!(P::binds(&self.tag(step)), "two words of it are evidence");
+        let statements = self.exchanged(step, body.into()).await?;
+        let heard = headers(&statements);
+        let before = self.on_record(step, &heard, marks)?;
+        let own = usize::from(self.me());
+        if before[own].contradicts(&heard[own]) {
+            return futures::future::pending().await;
+        }
+        for (before, now) in before.into_iter().zip(heard) {
+            if before.contradicts(&now) {
+                let two = Offence::Equivocation(Box::new([before, now]));
+                return Err(self.fault(now.header.from, two).into());
+            }
+        }
+        Ok(self.echoed(step, statements).await?)
+    }
+
+    /// Marks what was heard under a step, unless something stands there; returns what stands.
+    fn on_record(
+        &self,
+        step: Step,
+        heard: &[SignedHeader; 3],
+        marks: &dyn Marks,
+    ) -> Result<[SignedHeader; 3], Unheard<P::Fault>> {
+        let name = epoch_mark(&self.subject.instance(), &format!("{HEARD}{:04x}", step.0));
+        let standing = marks.record(&name, &wire::encode(heard)).map_err(Unheard::Marks)?;
+        wire::decode(&standing).map_err(|_| Unheard::Marks(format!("{name} is damaged")))
+    }
+
+    /// Round 1 of a broadcast.
+    async fn exchanged(&self, step: Step, body: Bytes) -> Result<[Received; 3], P::Fault> {
         let own = Received { signed: self.send_all(step, body.clone()), body };
         let [a, b] = self.peers();
         let (from_a, from_b) = join(self.receive(a, step), self.receive(b, step)).await;
-        let statements = self.in_order(own, from_a?, from_b?);
+        Ok(self.in_order(own, from_a?, from_b?))
+    }
+
+    /// Round 2 of a broadcast. An echo is a word that depends on what was heard.
+    async fn echoed(
+        &self,
+        step: Step,
+        statements: [Received; 3],
+    ) -> Result<[Received; 3], P::Fault> {
+        let [a, b] = self.peers();
         let seen = [a, b].map(|peer| statements[usize::from(peer)].signed);
         let echo_tag = self.tag(protocol::echo(step));
         self.party.send_all(echo_tag, wire::encode(&seen));
@@ -126,10 +190,8 @@ impl<P: Protocol> Run<P> {
                     // of the statements counts.
                     return futures::future::pending().await;
                 }
-                return Err(self.fault(
-                    header.header.from,
-                    Offence::Equivocation(Box::new([*direct, header])),
-                ));
+                let two = Offence::Equivocation(Box::new([*direct, header]));
+                return Err(self.fault(header.header.from, two));
             }
         }
         Ok(statements)
@@ -240,6 +302,10 @@ impl<P: Protocol> Run<P> {
         }
         futures::future::pending().await
     }
+}
+
+fn headers(statements: &[Received; 3]) -> [SignedHeader; 3] {
+    statements.each_ref().map(|statement| statement.signed)
 }
 
 /// Whichever of two is ready first.

@@ -11,14 +11,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use futures::future::join;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey, hash};
-use ostrakon_party::{PartyId, Received, SignedHeader, Step, wire};
+use ostrakon_party::{PartyId, Received, Step, wire};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::marks::{Marks, epoch_mark};
+use crate::marks::Marks;
 use crate::offence::{Offence, Statement};
 use crate::protocol::{Protocol, steps};
 use crate::run::Run;
+use crate::stop::Unheard;
 
 /// Bytes of an entry of a submission list: slot and digest.
 pub const LIST_ENTRY: usize = 4 + 32;
@@ -86,20 +87,6 @@ pub fn slots_ascend(body: &[u8], entry: usize, slots: u32) -> bool {
     body.len().is_multiple_of(entry)
         && named.clone().zip(named.clone().skip(1)).all(|(a, b)| a < b)
         && named.max().is_none_or(|last| last < slots)
-}
-
-/// Why nothing could be sealed.
-pub enum Unsealed<F> {
-    /// A server cheated.
-    Fault(Box<F>),
-    /// A mark could not be written.
-    Marks(String),
-}
-
-impl<F> From<F> for Unsealed<F> {
-    fn from(fault: F) -> Self {
-        Unsealed::Fault(Box::new(fault))
-    }
 }
 
 /// The accepted slots in ascending order with the digests of their submissions, and these.
@@ -205,11 +192,11 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
     scope: &Scope,
     slots: &'a [Slot<M>],
     marks: &dyn Marks,
-) -> Result<Agreed<'a, M>, Unsealed<P::Fault>> {
+) -> Result<Agreed<'a, M>, Unheard<P::Fault>> {
     let owned = Known::of(slots);
     let own = digests(scope, &owned);
     let body = list(own.0.iter().map(|(slot, digest, _)| (*slot, *digest)));
-    let listed = run.broadcast(steps::SUBMISSION_LIST, body).await?;
+    let listed = run.broadcast_recorded(steps::SUBMISSION_LIST, body, marks).await?;
     if listed.iter().all(|list| list.body == listed[0].body) && owned.owners_differ() {
         // All list what this server has: nothing is disputed, and nobody lacks anything.
         let agreed = |(slot, digest, submission): (u32, Digest, &'a M)| {
@@ -219,10 +206,7 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
     }
     let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
     let conflicts = conflicting(&lists);
-    if !conflicts.is_empty() {
-        on_record(run, marks, &listed)?;
-    }
-    let valid = resolve(run, scope, &owned, &own, &conflicts).await?;
+    let valid = resolve(run, scope, &owned, &own, &conflicts, marks).await?;
     let accepted = accept(&lists, &owned, &conflicts, &valid);
     let submissions = gather(run, scope, &owned, &own, &lists, &accepted).await;
     Ok((accepted, submissions))
@@ -236,28 +220,6 @@ fn digests<'a, M: Sealable>(scope: &Scope, owned: &Known<'a, M>) -> Own<'a, M> {
         (slot.slot, submission.as_listed(&scope.context, slot.slot, &slot.owner), submission)
     };
     Own(held.into_par_iter().with_min_len(256).map(digest).collect())
-}
-
-/// Marks the lists that are answered with signatures, so that the answer is the same after a
-/// restart.
-fn on_record<P: Protocol>(
-    run: &Run<P>,
-    marks: &dyn Marks,
-    listed: &[Received; 3],
-) -> Result<(), Unsealed<P::Fault>> {
-    let heard = [0, 1, 2].map(|party: usize| listed[party].signed);
-    let name = epoch_mark(&run.subject.instance(), "lists");
-    let standing = marks.record(&name, &wire::encode(&heard)).map_err(Unsealed::Marks)?;
-    let standing: [SignedHeader; 3] =
-        wire::decode(&standing).map_err(|_| Unsealed::Marks(format!("{name} is damaged")))?;
-    for (before, now) in standing.into_iter().zip(heard) {
-        if before.contradicts(&now) {
-            return Err(run
-                .fault(now.header.from, Offence::Equivocation(Box::new([before, now])))
-                .into());
-        }
-    }
-    Ok(())
 }
 
 fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
@@ -295,7 +257,8 @@ async fn resolve<P: Protocol, M: Sealable>(
     owned: &Known<'_, M>,
     own: &Own<'_, M>,
     conflicts: &[u32],
-) -> Result<BTreeMap<u32, Vec<Digest>>, P::Fault> {
+    marks: &dyn Marks,
+) -> Result<BTreeMap<u32, Vec<Digest>>, Unheard<P::Fault>> {
     let mut valid: BTreeMap<u32, Vec<Digest>> = BTreeMap::new();
     if conflicts.is_empty() {
         return Ok(valid);
@@ -308,7 +271,7 @@ async fn resolve<P: Protocol, M: Sealable>(
             body.extend_from_slice(&submission.signature().0);
         }
     }
-    for details in run.broadcast(steps::CONFLICT_DETAILS, body).await? {
+    for details in run.broadcast_recorded(steps::CONFLICT_DETAILS, body, marks).await? {
         for entry in details.body.chunks_exact(DETAILS_ENTRY) {
             let slot = u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
             let content = Digest(entry[4..36].try_into().expect("32 bytes"));

@@ -22,3 +22,20 @@ impl<F> From<F> for Stop<F> {
         Stop::Fault(Box::new(fault))
     }
 }
+
+/// Why a broadcast whose words are put on record has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unheard<F> {
+    /// A cheater was found.
+    #[error(transparent)]
+    Fault(Box<F>),
+    /// A mark could not be written or read.
+    #[error("a durable mark could not be written: {0}")]
+    Marks(String),
+}
+
+impl<F> From<F> for Unheard<F> {
+    fn from(fault: F) -> Self {
+        Unheard::Fault(Box::new(fault))
+    }
+}

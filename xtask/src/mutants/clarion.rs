@@ -6,6 +6,8 @@ const CHECKS: &str = "crates/additive/src/three/checks.rs";
 const REGISTRATION: &str = "crates/additive/src/three/registration.rs";
 const EPOCH: &str = "crates/additive/src/three/epoch.rs";
 const SEALING: &str = "crates/additive/src/three/sealing.rs";
+const SEAL: &str = "crates/threeparty/src/seal.rs";
+const RUN: &str = "crates/threeparty/src/run.rs";
 const HANDED: &str = "crates/additive/src/three/handed/mod.rs";
 const DIAL: &str = "crates/messaging/src/dial.rs";
 
@@ -20,6 +22,15 @@ const S_UNCHECKED: Edit = Edit {
     file: CHECKS,
     from: "self.judge(Kind::S, stands == m)",
     to: "self.judge(Kind::S, stands == m || !m.is_empty())",
+};
+
+/// What is heard in a broadcast is echoed before it is on record, by either engine.
+const ECHOED_FIRST: Edit = Edit {
+    file: RUN,
+    from: "        let heard = headers(&statements);\n",
+    to: "        let seen = self.peers().map(|peer| statements[usize::from(peer)].signed);
+        self.party.send_all(self.tag(protocol::echo(step)), wire::encode(&seen));
+        let heard = headers(&statements);\n",
 };
 
 /// Of the engine (`additive`) and of messages (`messaging`), beside those in [`super::tested`].
@@ -157,23 +168,45 @@ pub(super) const CLARION: &[Tested] = &[
         }],
     },
     Tested {
-        name: "a second word on who lacks seeds, or a second seal",
+        name: "a list changes over a crash: a second word on who lacks seeds, or a second seal",
         package: "ostrakon-additive",
         test: "joint::a_list_changed_after_a_crash",
         edits: &[Edit {
-            file: EPOCH,
-            from: "        if self.record(\"accepted\", &digest.0)? != digest.0 {",
-            to: "        if self.record(\"accepted\", &digest.0)?.is_empty() {",
+            file: SEAL,
+            from: "run.broadcast_recorded(steps::SUBMISSION_LIST, body, marks).await?;",
+            to: "run.broadcast(steps::SUBMISSION_LIST, body).await?;",
         }],
     },
     Tested {
-        name: "a registration's signature is named by no submission",
-        package: "ostrakon-mixing",
-        test: "a_copy_that_was_changed",
+        name: "conflict details change over a crash",
+        package: "ostrakon-additive",
+        test: "lives::conflict_details_are_echoed",
         edits: &[Edit {
-            file: "crates/additive/src/client.rs",
-            from: "digest(\"ostrakon/v1/clarion/registration bytes\", bytes)",
-            to: "digest(\"ostrakon/v1/clarion/registration bytes\", &bytes[..bytes.len() - 64])",
+            file: SEAL,
+            from: "run.broadcast_recorded(steps::CONFLICT_DETAILS, body, marks).await? {",
+            to: "run.broadcast(steps::CONFLICT_DETAILS, { let _ = marks; body }).await? {",
+        }],
+    },
+    Tested {
+        name: "an echo of Clarion's broadcasts before what it depends on is on record",
+        package: "ostrakon-additive",
+        test: "lives::a_commitment_to_a_coin_is_echoed",
+        edits: &[ECHOED_FIRST],
+    },
+    Tested {
+        name: "an echo of Ruffle's broadcasts before what it depends on is on record",
+        package: "ostrakon-replicated",
+        test: "lives::a_list_is_echoed",
+        edits: &[ECHOED_FIRST],
+    },
+    Tested {
+        name: "two words of its own under one step",
+        package: "ostrakon-additive",
+        test: "lives::who_has_another_own_list_on_record",
+        edits: &[Edit {
+            file: RUN,
+            from: "        if before[own].contradicts(&heard[own]) {",
+            to: "        if before[own].contradicts(&heard[own]) && heard.is_empty() {",
         }],
     },
     Tested {
@@ -184,6 +217,16 @@ pub(super) const CLARION: &[Tested] = &[
             file: REGISTRATION,
             from: "said.body[..ABOUT] != accepted.0) {",
             to: "said.body[..ABOUT] != accepted.0 && said.body.is_empty()) {",
+        }],
+    },
+    Tested {
+        name: "a registration's signature is named by no submission",
+        package: "ostrakon-mixing",
+        test: "a_copy_that_was_changed",
+        edits: &[Edit {
+            file: "crates/additive/src/client.rs",
+            from: "digest(\"ostrakon/v1/clarion/registration bytes\", bytes)",
+            to: "digest(\"ostrakon/v1/clarion/registration bytes\", &bytes[..bytes.len() - 64])",
         }],
     },
     Tested {
@@ -211,19 +254,19 @@ pub(super) const CLARION: &[Tested] = &[
         package: "ostrakon-additive",
         test: "coin_committed_twice",
         edits: &[Edit {
-            file: SEALING,
-            from: "        let standing = self.record(\"coin commitments\", &wire::encode(&heard))?;",
-            to: "        let standing = wire::encode(&heard);",
+            file: RUN,
+            from: "marks.record(&name, &wire::encode(heard)).map_err(Unheard::Marks)?;",
+            to: "{ let _ = marks; wire::encode(heard) };",
         }],
     },
     Tested {
-        name: "a second coin on the same tables",
+        name: "an opening of a coin changes over a crash",
         package: "ostrakon-additive",
-        test: "coin_tossed_twice",
+        test: "lives::an_opening_of_a_coin_is_echoed",
         edits: &[Edit {
-            file: EPOCH,
-            from: "        if self.record(\"coin\", &coin.0)? != coin.0 {",
-            to: "        if self.record(\"coin\", &coin.0)?.is_empty() {",
+            file: "crates/threeparty/src/coin.rs",
+            from: "run.broadcast_recorded(self.steps.1, self.body, marks).await?;",
+            to: "run.broadcast(self.steps.1, { let _ = marks; self.body }).await?;",
         }],
     },
     Tested {

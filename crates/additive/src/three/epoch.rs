@@ -42,9 +42,9 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// server sends again is what it sent before.
 ///
 /// Marks, each written before the message that depends on it is sent: its contribution to the coin;
-/// all commitments to it; the lists, if they differ; what is accepted of who registers; the sealed
-/// list; what the batch is spent on; the header of each table received; the joint coin; the outcome
-/// and the certificate.
+/// what it heard of all commitments to it, of the lists, and of the signatures where these differ;
+/// the sealed list; what the batch is spent on; the header of each table received; what it heard of
+/// the coin's openings; the outcome and the certificate.
 ///
 /// `randomness` is 32 fresh random bytes.
 ///
@@ -239,10 +239,6 @@ impl Epoch<'_> {
         let (begun, (accepted, handed)) = self.listed(&keys, &slots, randomness).await?;
         // J3.
         let digest = seal::digest(&accepted);
-        if self.record("accepted", &digest.0)? != digest.0 {
-            // A peer shows another list than before a restart; what followed from that one is said.
-            return pending().await;
-        }
         let mut opened = opened(party, key, &slots, seeds, &accepted, &handed);
         registration::complete(self.run, &digest, &mut opened).await?;
         let all = opened.len() == accepted.len();
@@ -389,12 +385,8 @@ impl Epoch<'_> {
 
     /// E10.
     async fn toss(&self, committed: coin::Committed) -> Result<Digest, Halt> {
-        let openings = committed.open(self.run).await?;
-        let coin = coin::joint_coin(openings.iter().map(|opening| &opening.body[..]));
-        if self.record("coin", &coin.0)? != coin.0 {
-            return Err(Halt::Stop(Abort::Coin));
-        }
-        Ok(coin)
+        let openings = committed.open(self.run, self.marks).await?;
+        Ok(coin::joint_coin(openings.iter().map(|opening| &opening.body[..])))
     }
 }
 

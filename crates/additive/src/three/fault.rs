@@ -166,8 +166,6 @@ pub enum Abort {
     Keys(Pair),
     /// A member of a pair gives a false seed of a registration, or none.
     Seeds(Pair),
-    /// The joint coin is another one than before a crash.
-    Coin,
     /// A peer has stopped.
     Told,
 }
@@ -187,7 +185,7 @@ impl Abort {
                 WORDS.iter().find(|words| words.kind == *kind).and_then(|words| with(words.from))
             }
             Abort::Keys(pair) | Abort::Seeds(pair) => Some(*pair),
-            Abort::Coin | Abort::Told => None,
+            Abort::Told => None,
         }
     }
 }

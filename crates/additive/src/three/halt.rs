@@ -1,8 +1,8 @@
 //! Why an epoch ends without an output.
 
 use ostrakon_party::PartyId;
+use ostrakon_threeparty::Unheard;
 use ostrakon_threeparty::pair::Pair;
-use ostrakon_threeparty::seal::Unsealed;
 
 use super::fault::{Abort, Fault};
 use super::registration::Unregistered;
@@ -52,11 +52,11 @@ impl From<Fault> for Halt {
     }
 }
 
-impl From<Unsealed<Fault>> for Halt {
-    fn from(unsealed: Unsealed<Fault>) -> Self {
-        match unsealed {
-            Unsealed::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
-            Unsealed::Marks(why) => Halt::End(Unmixed::Marks(why)),
+impl From<Unheard<Fault>> for Halt {
+    fn from(unheard: Unheard<Fault>) -> Self {
+        match unheard {
+            Unheard::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
+            Unheard::Marks(why) => Halt::End(Unmixed::Marks(why)),
         }
     }
 }

@@ -10,8 +10,8 @@ use ostrakon_party::{Party, Received, Step};
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
-use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
-use ostrakon_threeparty::{Marks, Protocol, Stop};
+use ostrakon_threeparty::seal::{self, Scope, Slot};
+use ostrakon_threeparty::{Marks, Protocol, Stop, Unheard};
 use rayon::prelude::*;
 
 use super::fault::Fault;
@@ -173,11 +173,11 @@ impl From<Fault> for Unregistered {
     }
 }
 
-impl From<Unsealed<Fault>> for Unregistered {
-    fn from(unsealed: Unsealed<Fault>) -> Self {
-        match unsealed {
-            Unsealed::Fault(fault) => Unregistered::Fault(fault),
-            Unsealed::Marks(why) => Unregistered::Marks(why),
+impl From<Unheard<Fault>> for Unregistered {
+    fn from(unheard: Unheard<Fault>) -> Self {
+        match unheard {
+            Unheard::Fault(fault) => Unregistered::Fault(fault),
+            Unheard::Marks(why) => Unregistered::Marks(why),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use futures::future::{pending, try_join3};
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
-use ostrakon_party::{PartyId, Received, SignedHeader, wire};
+use ostrakon_party::{PartyId, Received};
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot};
-use ostrakon_threeparty::{Marks, Offence, Protocol, coin};
+use ostrakon_threeparty::{Marks, Protocol, coin};
 use rayon::prelude::*;
 
 use super::fault::Abort;
@@ -137,11 +137,13 @@ impl Epoch<'_> {
         let scope = Scope { context: spec.signed(), width: spec.width };
         let (seeds, coin, agreed) = try_join3(
             async { run.broadcast(Kind::SeedStatement, statement).await.map_err(Halt::from) },
-            async { coin::commit(run, steps_of_coin, nonce, value).await.map_err(Halt::from) },
+            async {
+                let committing = coin::commit(run, steps_of_coin, nonce, value, self.marks);
+                committing.await.map_err(Halt::from)
+            },
             async { seal::agree(run, &scope, slots, self.marks).await.map_err(Halt::from) },
         )
         .await?;
-        self.stand_by(&coin)?;
         for pair in Pair::ALL {
             let [x, y] = pair
                 .members()
@@ -192,23 +194,6 @@ impl Epoch<'_> {
             return Err(Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())));
         }
         Ok(standing)
-    }
-
-    /// Marks everybody's commitment to the coin, before the seal vote and so before anybody opens.
-    /// Who commits to something else after a crash has seen what the coin would be, or would let
-    /// the two others compute with different ones.
-    fn stand_by(&self, committed: &coin::Committed) -> Result<(), Halt> {
-        let heard = committed.headers();
-        let standing = self.record("coin commitments", &wire::encode(&heard))?;
-        let standing: [SignedHeader; 3] = wire::decode(&standing)
-            .map_err(|_| Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())))?;
-        for (before, now) in standing.into_iter().zip(heard) {
-            if before.contradicts(&now) {
-                let two = Offence::Equivocation(Box::new([before, now]));
-                return Err(self.run.fault(now.header.from, two).into());
-            }
-        }
-        Ok(())
     }
 
     /// E4, E5.

@@ -374,7 +374,6 @@ fn an_invented_reason_suspects_no_honest_pair() {
         Abort::Keys(Pair::P01),
         Abort::Table(Kind::Z1),
         Abort::Words(Kind::WordsB),
-        Abort::Coin,
         Abort::Fault(Box::new(fault)),
     ];
     for reason in reasons {

@@ -12,7 +12,7 @@ use crate::world::*;
 const WIDTH: usize = 16;
 
 /// What a corrupt party says of another contribution: commitment and opening fit each other.
-fn other_coin(
+pub fn other_coin(
     session: ostrakon_party::SessionId,
     to_whom: impl Fn(PartyId) -> bool + Send + Sync + 'static,
 ) -> impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static {

@@ -8,6 +8,7 @@ mod guesses;
 mod honest;
 mod joint;
 mod liar;
+mod lives;
 mod models;
 mod redrawn;
 mod registering;

@@ -23,9 +23,9 @@ use crate::world::*;
 
 /// The batch whose keys are made.
 const MADE: u64 = 7;
-/// Marks of a server that registers participants: lists that differ, the accepted list, the one
-/// that results.
-const MARKS: u64 = 3;
+/// Marks of a server that registers participants: what it heard of the lists, which differ, and of
+/// the details; the accepted list, the one that results.
+const MARKS: u64 = 4;
 
 /// How many ways are drawn for each message.
 fn drawn() -> u64 {

@@ -18,7 +18,7 @@ use crate::online::trusted;
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
 use crate::preparation::stock::Stock;
-use crate::run::{Run, either};
+use crate::run::{HEARD, Run, either};
 use crate::slots::SlotSeeds;
 
 pub use ostrakon_threeparty::Marks;
@@ -76,7 +76,8 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
 
 /// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is
 /// opened without its readiness, which it marks first. In robust mode a trusted server is shown
-/// masks after a fault, so there every mark counts, but one that there were too few.
+/// masks after a fault, so there every mark counts, but one that there were too few, and what was
+/// heard before anything is sealed.
 pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
     let instance = spec.instance();
     let any = epoch_mark(&instance, "");
@@ -85,9 +86,10 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
     if marks.iter().any(|(name, value)| seals.contains(name) && is_few(value)) {
         return false;
     }
+    let heard = epoch_mark(&instance, HEARD);
     let deciding = ["outcome", "certificate"].map(|what| epoch_mark(&instance, what));
     marks.iter().any(|(name, value)| match spec.robust {
-        true => name.starts_with(&any),
+        true => name.starts_with(&any) && !name.starts_with(&heard),
         false => deciding.contains(name) && outcome::is_ready(value),
     })
 }
@@ -96,8 +98,8 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// party sends is a function of the batch, the slots and the marks, so what it sends again is what
 /// it sent before.
 ///
-/// Marks, each written before the message that depends on it is sent: the lists of submissions, if
-/// they differ; the sealed list that this server voted for; the table that the batch is spent on;
+/// Marks, each written before the message that depends on it is sent: what was heard of the lists of
+/// submissions, and of the signatures where these differ; the sealed list that this server voted for; the table that the batch is spent on;
 /// at P2, the table that its digest of δ_12 is made of; the outcome and the certificate
 /// (`outcome.rs`); the randomness of a trusted server's permutation.
 ///
@@ -385,8 +387,8 @@ async fn seal_slots<'a>(
     match ends.record(run, marks, seal::AMONG_ALL)? {
         Seal::TooFew(count) => return Err(too_few(run, count)),
         Seal::Nothing(fault) => return Err(fault.into()),
-        // A peer shows other signatures than before a restart. This server may have signed a Ready
-        // since: it may not stop now.
+        // What was heard is on record, so this cannot follow from a peer's word. This server may have
+        // signed a Ready since: it may not stop now.
         Seal::Sealed(standing) if standing != digest => return pending().await,
         Seal::Sealed(_) => {}
     }

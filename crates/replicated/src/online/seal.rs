@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use futures::future::pending;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::wire;
-use ostrakon_threeparty::seal::{Scope, Sealable, Unsealed};
+use ostrakon_threeparty::Unheard;
+use ostrakon_threeparty::seal::{Scope, Sealable};
 use serde::{Deserialize, Serialize};
 
 use crate::accusation::fault::{Fault, Statement};
@@ -148,11 +149,11 @@ pub async fn told_by(run: &Run, honest: u8) -> Told {
     pending().await
 }
 
-impl From<Unsealed<Fault>> for Unmixed {
-    fn from(unsealed: Unsealed<Fault>) -> Self {
-        match unsealed {
-            Unsealed::Fault(fault) => Unmixed::Fault(fault),
-            Unsealed::Marks(why) => Unmixed::Marks(why),
+impl From<Unheard<Fault>> for Unmixed {
+    fn from(unheard: Unheard<Fault>) -> Self {
+        match unheard {
+            Unheard::Fault(fault) => Unmixed::Fault(fault),
+            Unheard::Marks(why) => Unmixed::Marks(why),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod disputes;
 mod few;
+mod lives;
 mod mischief;
 mod restarts;
 

@@ -62,14 +62,14 @@ const ROWS: &[Row] = &[
     Row { name: "none, too few", minimum: MISSED, ends: [&[TooFew]; 2], ..HONESTLY },
     Row {
         name: "lists",
-        marks: &["lists"],
+        marks: &["heard 0301"],
         twice: true,
         before: |scene, row| scene.until(&Network::default(), row, Kind::ConflictDetails),
         ..HONESTLY
     },
     Row {
         name: "lists, too few",
-        marks: &["lists"],
+        marks: &["heard 0301"],
         minimum: MISSED,
         twice: true,
         before: |scene, row| scene.until(&Network::default(), row, Kind::ConflictDetails),
@@ -115,11 +115,11 @@ const ROWS: &[Row] = &[
         ..HONESTLY
     },
     Row {
-        name: "seal: a list, and another one now",
+        name: "seal: a list, and another one of the liar now",
         marks: &["sealed"],
-        lack: [&[], &HONEST],
+        lack: [&[], &[LIAR]],
         before: |scene, row| scene.until(&Network::default(), row, Kind::SealVote),
-        ends: [&[Waits]; 2],
+        ends: [&[Stopped], &[Trusted]],
         ..HONESTLY
     },
     Row {
