@@ -186,8 +186,9 @@ impl From<Unheard<Fault>> for Unregistered {
 /// crash the same call continues; `key` and the boxes are erased when every server has returned.
 /// What was looked at for another occasion, number or owner counts as absent.
 ///
-/// Marks, each written before it is voted for: the accepted list, and the list that results. A peer
-/// that says other things after a crash of this server is waited for without end.
+/// Marks, each written before what depends on it is sent: what was heard of the lists, and of the
+/// signatures where these differ; the accepted list, and the list that results. A peer that says
+/// other things of lacking seeds after a crash of this server is waited for without end.
 ///
 /// # Errors
 /// [`Unregistered`].

@@ -108,3 +108,20 @@ fn an_epoch_has_so_many_marks() {
     let counts = scene.marks.each_ref().map(|marks| marks.0.lock().unwrap().len());
     assert_eq!(counts, [5, 5, 6]);
 }
+
+/// What was heard is on record before anything is sealed: by that alone nobody can have read a row,
+/// also where a server may be trusted.
+#[test]
+fn nothing_was_opened_where_lists_were_heard_and_no_more() {
+    let scene = Scene::new(84, true);
+    let network = Network::default();
+    let has_echoed = |id: PartyId| {
+        let is_echo = |m: &Message| m.signed.header.tag.step == Kind::SubmissionList.echo();
+        network.sent().iter().any(|(_, m)| m.signed.header.from == id && is_echo(m))
+    };
+    scene.live(&network, has_echoed, |_| Some(scene.slots.clone()));
+    let all = |marks: &Memory| -> Vec<_> { marks.0.lock().unwrap().clone().into_iter().collect() };
+    let mut heard = scene.marks.iter().map(all).filter(|marks| marks.len() == 1).peekable();
+    assert!(heard.peek().is_some(), "none has heard lists alone");
+    assert!(heard.all(|marks| !epoch::may_have_opened(&scene.spec, &marks)));
+}
