@@ -8,7 +8,6 @@ mod guesses;
 mod honest;
 mod joint;
 mod liar;
-mod lives;
 mod models;
 mod redrawn;
 mod registering;

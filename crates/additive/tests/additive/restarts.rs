@@ -1,5 +1,7 @@
 //! Servers that come back: what they say from their marks alone, and what they refuse to begin.
 
+mod lives;
+
 use ostrakon_additive::three::epoch::{Unmixed, may_have_opened};
 use ostrakon_additive::three::messages::Kind;
 use ostrakon_party::{Message, PartyId, wire};

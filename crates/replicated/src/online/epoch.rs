@@ -98,10 +98,11 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// party sends is a function of the batch, the slots and the marks, so what it sends again is what
 /// it sent before.
 ///
-/// Marks, each written before the message that depends on it is sent: what was heard of the lists of
-/// submissions, and of the signatures where these differ; the sealed list that this server voted for; the table that the batch is spent on;
-/// at P2, the table that its digest of δ_12 is made of; the outcome and the certificate
-/// (`outcome.rs`); the randomness of a trusted server's permutation.
+/// Marks, each written before the message that depends on it is sent: what was heard of the lists
+/// of submissions, and of the signatures where these differ; the sealed list that this server voted
+/// for; the table that the batch is spent on; at P2, the table that its digest of δ_12 is made of;
+/// the outcome and the certificate (`outcome.rs`); the randomness of a trusted server's
+/// permutation.
 ///
 /// # Errors
 /// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does
@@ -387,8 +388,8 @@ async fn seal_slots<'a>(
     match ends.record(run, marks, seal::AMONG_ALL)? {
         Seal::TooFew(count) => return Err(too_few(run, count)),
         Seal::Nothing(fault) => return Err(fault.into()),
-        // What was heard is on record, so this cannot follow from a peer's word. This server may have
-        // signed a Ready since: it may not stop now.
+        // What was heard is on record, so this cannot follow from a peer's word. This server may
+        // have signed a Ready since: it may not stop now.
         Seal::Sealed(standing) if standing != digest => return pending().await,
         Seal::Sealed(_) => {}
     }
