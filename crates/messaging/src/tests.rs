@@ -1,5 +1,6 @@
 //! Clients on a common board: attacks by name, and a crowd.
 
+mod alike;
 mod answers;
 mod attacks;
 mod callers;

@@ -10,6 +10,7 @@ const SEAL: &str = "crates/threeparty/src/seal.rs";
 const RUN: &str = "crates/threeparty/src/run.rs";
 const HANDED: &str = "crates/additive/src/three/handed/mod.rs";
 const DIAL: &str = "crates/messaging/src/dial.rs";
+const CHAIN: &str = "crates/messaging/src/chain.rs";
 
 /// The check of z2, and what takes its place.
 const Z2_UNCHECKED: Edit = Edit {
@@ -318,6 +319,29 @@ pub(super) const CLARION: &[Tested] = &[
             file: DIAL,
             from: "    row[EXCHANGE].copy_from_slice(&fresh(rng).exchange().public());\n    row\n",
             to: "    let _ = fresh(rng);\n    row\n",
+        }],
+    },
+    Tested {
+        name: "a bit of marks that is always set",
+        package: "ostrakon-messaging",
+        test: "dial_cover_distinguisher",
+        edits: &[Edit {
+            file: DIAL,
+            from: "    shared.fill(\"ostrakon/v1/messaging/mark\", &[&context.0], &mut mark);",
+            to: "    shared.fill(\"ostrakon/v1/messaging/mark\", &[&context.0], &mut mark);
+    mark[3] |= 1;",
+        }],
+    },
+    Tested {
+        name: "a bit of addresses that is always clear",
+        package: "ostrakon-messaging",
+        test: "talking_and_idle_rows_are_alike",
+        edits: &[Edit {
+            file: CHAIN,
+            from: "        self.0.secret().fill(\"ostrakon/v1/messaging/address\", &[], &mut address);",
+            to:
+                "        self.0.secret().fill(\"ostrakon/v1/messaging/address\", &[], &mut address);
+        address[5] &= 0xfb;",
         }],
     },
     Tested {
