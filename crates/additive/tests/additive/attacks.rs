@@ -7,7 +7,7 @@ use ostrakon_additive::three::epoch::{Refused, Unmixed, check, may_have_opened, 
 use ostrakon_additive::three::fault::{Abort, Evidence, Fault};
 use ostrakon_additive::three::messages::{Kind, Subject};
 use ostrakon_crypto::Secret;
-use ostrakon_kernels::{Prg, linear_rows};
+use ostrakon_kernels::{Prg, linear_rows, short_prg};
 use ostrakon_party::{Header, Message, PartyId, SignedHeader, wire};
 use ostrakon_testkit::{Network, Saboteur};
 use ostrakon_threeparty::pair::Pair;
@@ -300,37 +300,51 @@ fn drop_all_but_one() {
     }
 }
 
-/// A submission that one server alone holds is not sealed; with its body and the whole board that
-/// server cannot tell the row.
+/// The pad of a participant's row that the two servers of a pair know.
+fn pad(scene: &Scene, pair: Pair, slot: u32) -> Vec<u8> {
+    let seed = &scene.seeds[slot as usize].0[pair.index()];
+    let owner = participant(slot).verifying_key();
+    let mut pad = vec![0; WIDTH];
+    short_prg(&seed.pad(&scene.spec.context, slot, &owner), &mut pad);
+    pad
+}
+
+fn sum(one: &[u8], other: &[u8]) -> Vec<u8> {
+    one.iter().zip(other).map(|(one, other)| one ^ other).collect()
+}
+
+/// A submission that one server alone holds is not sealed. That server has all of its row but the
+/// pad of the two others. Noise of the others' seeds, as it would stand for a slot that is sealed
+/// without its body, is that pad, and would give it the row: so there is none, neither on the board
+/// nor on the way, and with no row of the board comes out what was handed in late.
 #[test]
 fn late_submission() {
     let scene = Scene::new(20, 5, WIDTH as u32);
-    let late = scene.slots[2].submission.clone().unwrap().padded;
-    for corrupt in 0..3 {
-        let results = scene.run_with(
-            &Network::default(),
-            |party| {
-                let mut slots = scene.slots.clone();
-                if party != PartyId(corrupt) {
-                    slots[2].submission = None;
-                }
-                slots
-            },
-            &Default::default(),
-        );
-        for result in results {
+    let late = 2;
+    let (handed_in, row) = (scene.slots[2].submission.clone().unwrap().padded, scene.row(late));
+    for corrupt in (0..3).map(PartyId) {
+        let own = Pair::of_party(corrupt.0).map(|pair| pad(&scene, pair, late));
+        let left = own.iter().fold(handed_in.clone(), |left, pad| sum(&left, pad));
+        let noise = pad(&scene, Pair::without(corrupt.0), late);
+        assert_ne!(left, row, "it lacks a pad");
+        assert_eq!(sum(&left, &noise), row, "and would have it from noise");
+        let network = Network::default();
+        let slots = |party: PartyId| {
+            let mut slots = scene.slots.clone();
+            if party != corrupt {
+                slots[late as usize].submission = None;
+            }
+            slots
+        };
+        for result in scene.run_with(&network, slots, &Default::default()) {
+            scene.assert_whole_but(&[late], &result);
             let opened = result.unwrap().unwrap();
             assert_eq!(opened.accepted, 4);
             let rows = rows_of(&opened.table, WIDTH);
-            assert_eq!(rows.len(), 4, "no noise row stands for it");
-            let row = scene.row(2);
-            let with = |other: &Vec<u8>| other.iter().zip(&late).map(|(a, b)| a ^ b).collect();
-            assert!(
-                rows.iter()
-                    .all(|other| *other != row
-                        && Vec::<u8>::from_iter::<Vec<u8>>(with(other)) != row)
-            );
+            assert!(rows.iter().all(|other| sum(&left, other) != row));
         }
+        let shown = |body: &[u8]| body.windows(WIDTH).any(|bytes| bytes == noise);
+        assert!(network.sent().iter().all(|(_, message)| !shown(&message.body)));
     }
 }
 

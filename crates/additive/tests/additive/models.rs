@@ -51,8 +51,15 @@ fn tag_sum() {
     }
 }
 
+/// The sacrifice of a triple x, y, z for a triple a, b, c by a coin: what is opened and is to be 0.
+fn sacrifice([a, b, c]: [u64; 3], [x, y, z]: [u64; 3], coin: u64) -> u64 {
+    let (rho, sigma) = (clmul_mul(coin, a) ^ x, b ^ y);
+    let crossed = clmul_mul(rho, y) ^ clmul_mul(sigma, x) ^ clmul_mul(rho, sigma);
+    clmul_mul(coin, c) ^ z ^ crossed
+}
+
 /// Triples that the checked party deals take its own error out again; sacrificed against a later
-/// coin they do not.
+/// coin they do not, whatever the second triple is that it has dealt with them.
 #[test]
 fn checked_party_triples() {
     for seed in 0..tries() {
@@ -61,16 +68,22 @@ fn checked_party_triples() {
         // deals c = ab + e.
         let (key, value, error) = (draw(), draw(), draw() | 1);
         let (a, b) = (draw(), draw());
-        let c = clmul_mul(a, b) ^ clmul_mul(key, error);
+        let right = clmul_mul(a, b);
+        let c = right ^ clmul_mul(key, error);
         let tag = clmul_mul(key, value);
         let (epsilon, delta) = (key ^ a, value ^ error ^ b);
         let product = c ^ clmul_mul(a, delta) ^ clmul_mul(epsilon, b) ^ clmul_mul(epsilon, delta);
         assert_eq!(product ^ tag, 0, "the printed check passes with a wrong value");
-        // Sacrifice: r·c − c′ is compared for a coin r that the dealer did not know.
-        let (r, other) = (draw(), clmul_mul(a, b) ^ draw());
-        let claimed = clmul_mul(r, c) ^ other;
-        let right = clmul_mul(r, clmul_mul(a, b)) ^ clmul_mul(a, b);
-        assert_ne!(claimed, right);
+        // The second triple is dealt before the coin, too: right; wrong by the same; or so that the
+        // two errors cancel for one coin, which is the best that there is.
+        let ([x, y], guess, coin) = ([draw(), draw()], draw(), draw());
+        let second = |wrong: u64| [x, y, clmul_mul(x, y) ^ wrong];
+        let cancels = clmul_mul(guess, c ^ right);
+        for wrong in [0, c ^ right, cancels] {
+            assert_ne!(sacrifice([a, b, c], second(wrong), coin), 0, "it is found");
+        }
+        assert_eq!(sacrifice([a, b, c], second(cancels), guess), 0, "one coin of 2^64 is passed");
+        assert_eq!(sacrifice([a, b, right], second(0), coin), 0, "who is honest passes");
     }
 }
 
