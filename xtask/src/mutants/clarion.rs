@@ -345,6 +345,20 @@ pub(super) const CLARION: &[Tested] = &[
         }],
     },
     Tested {
+        name: "what is said again has the keys of the round before",
+        package: "ostrakon-messaging",
+        test: "what_is_said_again_after_a_doubtful_opening",
+        edits: &[Edit {
+            file: CHAIN,
+            from: "    fn step(&mut self) {",
+            to: "    fn step(&mut self) {
+        if self.cycle % 2 == 1 {
+            self.cycle += 1;
+            return;
+        }",
+        }],
+    },
+    Tested {
         name: "a row twice for one round",
         package: "ostrakon-messaging",
         test: "traffic_is_equal",

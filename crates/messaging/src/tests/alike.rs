@@ -7,8 +7,8 @@ use rand_core::Rng;
 
 use super::{ROOM, WIDTH, World, generator};
 use crate::dial::{self, Place};
-use crate::Turn;
-use crate::params::VERSION;
+use crate::params::{ADDRESS, CYCLE, VERSION};
+use crate::{Event, MessageState, Turn};
 
 /// How often each bit of rows is set, behind the version that is the same in all.
 fn frequencies(rows: &[Vec<u8>]) -> Vec<f64> {
@@ -225,4 +225,60 @@ fn talking_and_idle_rows_are_alike() {
     }
     let [talking, idle] = rows;
     assert_eq!(distinguished(&talking, &idle), []);
+}
+
+/// A round whose opening is in doubt: one server may have read its rows, and no client has. What was
+/// said in it is said again by itself, and the user is told that the round was stopped. Nothing
+/// joins the two rows for who has both: neither address nor anything locked comes again, their sums
+/// are as random as those of rows of somebody who says nothing, and each round has one row of each
+/// client, whatever became of the one before.
+#[test]
+fn what_is_said_again_after_a_doubtful_opening_is_another_row() {
+    let mut world = World::new(3, 17);
+    let (contact, called) = world.connect(0, 1);
+    let message = world.clients[0].say(contact, "words").unwrap();
+    let channel = world.clients[0].contacts[0].talk.as_ref().unwrap().channel;
+    let mut rows: [Vec<Vec<u8>>; 2] = [Vec::new(), Vec::new()];
+    for _ in 0..401 * CYCLE {
+        let round = world.round;
+        let of_talk = Turn::of(round) == Turn::Channel(channel);
+        for (client, into) in [(0, 0), (2, 1)] {
+            let row = world.clients[client].next_row(round, &mut world.rng).unwrap();
+            if of_talk {
+                rows[into].push(row);
+            }
+            let events = world.clients[client].on_over(round);
+            world.events[client].extend(events);
+        }
+        if of_talk {
+            let told = std::mem::take(&mut world.events[0]);
+            let state = MessageState::RoundStopped;
+            assert_eq!(told, [Event::Moved { contact, message, state }], "round {round}");
+        }
+        world.round += 1;
+    }
+    assert!(world.events.iter().all(Vec::is_empty), "nobody is told anything else");
+    let [again, idle] = &rows;
+    let sixteens = again.iter().flat_map(|row| row[1..241].chunks(ADDRESS));
+    let distinct: BTreeSet<_> = sixteens.collect();
+    assert_eq!(distinct.len(), again.len() * 240 / ADDRESS, "nothing of a row comes again");
+    let sum = |pair: &[Vec<u8>]| {
+        let mut sum: Vec<u8> = pair[0].iter().zip(&pair[1]).map(|(a, b)| a ^ b).collect();
+        sum[0] = VERSION;
+        sum
+    };
+    // Sums of neighbours of independent fair bits are independent and fair.
+    let [sums, of_idle] = [again, idle].map(|rows| rows.windows(2).map(sum).collect::<Vec<_>>());
+    assert_eq!(distinguished(&sums, &of_idle), []);
+    // The partner, to whom the corrupt server shows the rows, has each of them at its address, and
+    // the words once.
+    let since = world.round - 401 * CYCLE;
+    let turns = (since..).filter(|round| Turn::of(*round) == Turn::Channel(channel));
+    for (round, row) in turns.zip(again) {
+        let told = world.clients[1].on_round(round, &[row]);
+        world.events[1].extend(told);
+    }
+    assert_eq!(world.heard(1), ["words"]);
+    let view = &world.clients[1].contacts()[called as usize];
+    assert_eq!(view.messages.len(), 1);
 }
