@@ -99,6 +99,40 @@ impl Person {
         }
     }
 
+    /// How what it has said to a contact stands.
+    fn states_of(&mut self, name: &str) -> Vec<String> {
+        self.order("list");
+        let is_list = |told: &Value| told["messages"].is_array() && told["name"] == name;
+        let listed = self.told("a list", is_list);
+        let messages = listed["messages"].as_array().expect("a list");
+        let own = messages.iter().filter(|message| message["own"] == true);
+        own.map(|message| message["state"].as_str().expect("a state").to_owned()).collect()
+    }
+
+    /// Waits until something that it has said to a contact stands so.
+    fn stands(&mut self, name: &str, state: &str) {
+        let pause = Duration::from_millis(100);
+        let looks = LONG.as_millis() / pause.as_millis();
+        let stands = (0..looks).any(|_| {
+            let stands = self.states_of(name).iter().any(|stands| stands == state);
+            if !stands {
+                std::thread::sleep(pause);
+            }
+            stands
+        });
+        assert!(stands, "nothing is {state}");
+    }
+
+    /// Adds a partner for practice by the link that `up` printed, comes, and says something to it.
+    fn calls_for_practice(&mut self, partner: &str) {
+        let added = self.chat(&["add", partner, "partner"]).remove(0);
+        assert_eq!(added["practice"], true, "it is labelled as a program");
+        let room = partner.replacen("/#/chat/", "/#/room/", 1);
+        let room = room.trim_end_matches("/practice").rsplit_once('/').expect("a key").0;
+        self.come(room, &[]);
+        self.order("say partner Is anybody there?");
+    }
+
     fn hears(&mut self, text: &str) {
         self.told(text, |event| event["event"] == "received" && event["text"] == text);
     }
@@ -149,10 +183,12 @@ fn codes_and_lists_are_told(ann: &mut Person, bob: &mut Person) {
 fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     let directory = tempfile::tempdir().unwrap();
     let site = directory.path().join("site");
-    let up = Up::start(&site, free_base_port(), &[]);
+    let (up, partner) = Up::start_with_messages(&site, free_base_port());
     let (first, second) = room(&site);
     let mut people = ["ann", "bob", "third"].map(|name| Person::new(directory.path(), name));
     let [ann, bob, third] = &mut people;
+    let mut newcomer = Person::new(directory.path(), "newcomer");
+    newcomer.calls_for_practice(&partner);
 
     let link = bob.chat(&["link", &second, "--name", "Bob", "--label", "for Ann"]).remove(0);
     let link = link["link"].as_str().unwrap().to_owned();
@@ -162,6 +198,7 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     third.come(&second, &[]);
 
     ann.order("say Bob Hello, this is Ann.");
+    assert_eq!(ann.states_of("Bob"), ["waiting"], "nobody has answered");
     let called = bob.told("a call", |event| event["event"] == "called");
     assert_eq!((&called["name"], &called["known"]), (&"Ann".into(), &false.into()));
     bob.order(&format!("accept {}", called["contact"]));
@@ -172,6 +209,8 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
         event["event"] == "moved" && event["state"] == "delivered"
     });
     codes_and_lists_are_told(ann, bob);
+    newcomer.hears("Is anybody there?");
+    newcomer.go();
 
     let mut of_ann = vec!["Hello, this is Ann."];
     let mut of_bob = vec!["And this is Bob."];
@@ -188,14 +227,14 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     third.order(&format!("add {late} Bob"));
     third.order("call Bob");
     let long = "You were away. ".repeat(40);
-    ann.order(&format!("say Bob {}", long.trim()));
     ann.order("say Bob Still there?");
-    // Turns of the channel in which Bob hears nothing.
-    std::thread::sleep(Duration::from_secs(7));
+    ann.order(&format!("say Bob {}", long.trim()));
+    // A turn of the channel in which Bob hears nothing.
+    ann.stands("Bob", "sent");
     bob.come(&second, &[]);
-    bob.hears(long.trim());
     bob.hears("Still there?");
-    of_ann.extend([long.trim(), "Still there?"]);
+    bob.hears(long.trim());
+    of_ann.extend(["Still there?", long.trim()]);
     if nightly() {
         although_it_was_not_shown(ann, bob, &second);
         of_ann.push("Did you see this?");

@@ -7,10 +7,10 @@ pub mod speakers;
 
 pub use ostrakon_testkit::nightly;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
@@ -75,6 +75,8 @@ pub fn now() -> u64 {
 /// `ostrakon up` in a directory.
 pub struct Up {
     child: Child,
+    /// What it prints, as far as it was not looked at.
+    lines: Lines<BufReader<ChildStdout>>,
     /// The room's links, one by each server.
     pub links: Vec<String>,
 }
@@ -99,15 +101,25 @@ impl Up {
         let mut child =
             command.args(more).stdout(Stdio::piped()).spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let is_link = |line: &String| line.contains(mark);
-        let links = lines.map(|line| line.expect("text")).filter(is_link).take(servers);
-        let links: Vec<_> = links.map(|line| line.trim().to_owned()).collect();
-        assert_eq!(
-            links.len(),
-            servers,
-            "`up` ended without printing a link of each; its logs are in {directory}"
-        );
-        Self { child, links }
+        let mut up = Self { child, lines, links: Vec::new() };
+        up.links = (0..servers).map(|_| up.prints(mark, directory)).collect();
+        up
+    }
+
+    /// Waits until it prints a line with this in it.
+    fn prints(&mut self, mark: &str, directory: &str) -> String {
+        let mut lines = self.lines.by_ref().map(|line| line.expect("text"));
+        let line = lines.find(|line| line.contains(mark));
+        line.unwrap_or_else(|| panic!("`up` ended without {mark}; its logs are in {directory}"))
+            .trim()
+            .to_owned()
+    }
+
+    /// The same with a room for messages; the contact link of the partner for practice in it.
+    pub fn start_with_messages(directory: &Path, base_port: u16) -> (Self, String) {
+        let mut up = Self::start(directory, base_port, &["--messages"]);
+        let partner = up.prints("/practice", directory.to_str().expect("as before"));
+        (up, partner)
     }
 
     /// Presses Ctrl-C and waits for the end.
