@@ -15,6 +15,13 @@ const LETTERS = {
   host: null,
 };
 
+/** The engine of the room of a link. @param {string} link */
+async function engineOf(link) {
+  const { origin, hash } = new URL(link);
+  const answer = await fetch(`${origin}/api/v1/rooms/${hash.split('/')[2]}`);
+  return (await answer.json()).descriptor.engine;
+}
+
 /** Somebody at the page of a room for messages. */
 class Correspondent extends Visitor {
   /**
@@ -95,6 +102,7 @@ test('two people add each other by link, talk, one goes and comes back', async (
   deployment,
 }) => {
   const links = await deployment.room('Letters', LETTERS);
+  assert.equal(await engineOf(links[0]), 'clarion', 'as rooms for messages have it');
   const ann = await Correspondent.comes(browser);
   // A browser that opens the room by its usual link is led to the page for messages.
   await ann.begin(links[0], 'Ann');
@@ -115,6 +123,7 @@ test('two people add each other by link, talk, one goes and comes back', async (
   await ann.add(toBen, 'Ben');
   await ben.write('Are you there?');
   await ben.page.locator('[data-calling]').waitFor();
+  await ben.stands('Are you there?', 'waiting');
   await ann.page.getByText('Ben calls you.').waitFor();
   await ann.isAccessible();
   await ann.picture('messages-called-desktop');
@@ -136,9 +145,20 @@ test('two people add each other by link, talk, one goes and comes back', async (
   await ann.picture('messages-talk-desktop');
   await ben.picture('messages-talk-phone-dark');
 
+  // No server takes what Ann hands in: the round goes on without it, she is told, and it goes out
+  // with a later one.
+  const submissions = '**/api/v1/rooms/*/epochs/*/submission';
+  await ann.page.route(submissions, (route) => route.fulfill({ status: 503, json: {} }));
+  await ann.write('Do you get this?');
+  await ann.stands('Do you get this?', 'round-stopped');
+  await ann.page.unroute(submissions);
+  await ben.hears('Do you get this?');
+  await ann.stands('Do you get this?', 'delivered');
+
   // Ben leaves; what Ann says waits on her device, and is there when he is back.
   await ben.page.goto('about:blank');
   await ann.write('Come back soon.');
+  await ann.stands('Come back soon.', 'sent');
   await ann.stands('Come back soon.', 'sent-again');
   await ben.open(toAnn);
   await ben.hears('Come back soon.');

@@ -66,10 +66,11 @@ pub struct NewRoom {
     /// How many people the host expects.
     #[serde(default)]
     pub people: Option<u32>,
-    /// The engine that mixes; Ruffle unless given.
-    #[serde(default = "default_engine")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub engine: EngineKind,
+    /// The engine that mixes; unless given, Clarion in a room for messages whose mode it offers, and
+    /// Ruffle in others.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub engine: Option<EngineKind>,
     /// What happens when a server cheats; fair unless given.
     #[serde(default = "default_mode")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -96,8 +97,13 @@ fn default_admission() -> Admission {
     Admission::Open
 }
 
-fn default_engine() -> EngineKind {
-    EngineKind::Ruffle
+/// Clarion has a round of seconds ready in time, and next to nothing of it is downloaded. Where
+/// people speak to all it counts more that Ruffle names who stops a round, and can go on without.
+fn usual_engine(admission: Admission, mode: Mode) -> EngineKind {
+    match admission {
+        Admission::Messages if EngineKind::Clarion.offers(mode) => EngineKind::Clarion,
+        _ => EngineKind::Ruffle,
+    }
 }
 
 fn default_mode() -> Mode {
@@ -118,7 +124,7 @@ impl NewRoom {
             seconds: default_seconds(),
             minimum: default_minimum(),
             people: None,
-            engine: default_engine(),
+            engine: None,
             mode: default_mode(),
         }
     }
@@ -131,7 +137,7 @@ impl NewRoom {
             host: self.host,
             admission: self.admission,
             retention_days: self.retention_days,
-            engine: self.engine,
+            engine: self.engine.unwrap_or_else(|| usual_engine(self.admission, self.mode)),
             mode: self.mode,
             payload: self.payload,
             capacity: self.capacity,
@@ -381,7 +387,8 @@ pub enum Outcome {
     /// It could not be computed for another reason: nothing was published, send again.
     Failed,
     /// It was given up after its opening may have begun: nothing was published, but its messages
-    /// may have been read. A device sends none of them again by itself.
+    /// may have been read. A device sends none of them again by itself; rows of a room for messages
+    /// are random to who has read them.
     MayHaveOpened,
 }
 

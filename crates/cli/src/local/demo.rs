@@ -186,7 +186,13 @@ fn room_for(lines: &[Vec<u8>], options: &Broadcast, engine: EngineKind) -> Resul
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0) + 2;
     let payload = u32::try_from(longest.next_multiple_of(8))?.max(*PAYLOAD_BYTES.start());
     let seconds = options.seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
-    Ok(NewRoom { payload, capacity, seconds, engine, ..NewRoom::named("Demonstration") })
+    Ok(NewRoom {
+        payload,
+        capacity,
+        seconds,
+        engine: Some(engine),
+        ..NewRoom::named("Demonstration")
+    })
 }
 
 async fn broadcast(

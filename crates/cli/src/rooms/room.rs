@@ -91,9 +91,9 @@ pub struct Create {
     /// it is. For practice.
     #[arg(long)]
     without_crowd: bool,
-    /// The engine that mixes the messages.
-    #[arg(long, value_parser = engine(), default_value = "ruffle")]
-    engine: EngineKind,
+    /// The engine that mixes the messages; unless given, clarion with --messages, ruffle without.
+    #[arg(long, value_parser = engine())]
+    engine: Option<EngineKind>,
     /// What happens when a server cheats; --engine clarion is fair.
     #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
     mode: ModeArg,
@@ -349,6 +349,23 @@ mod tests {
         assert_eq!(places(&[]), 192);
         assert_eq!(places(&["--people", "97"]), 384);
         assert_eq!(places(&["--people", "97", "--capacity", "12"]), 12);
+    }
+
+    /// As whoever opens one by the interface alone.
+    #[test]
+    fn a_room_for_messages_has_clarion_unless_it_is_asked_for_otherwise() {
+        let engine = |arguments: &[&str]| {
+            let line = Line::try_parse_from([&["create", "Letters"], arguments].concat());
+            line.unwrap().create.new_room().unwrap().descriptor([0; 16]).engine
+        };
+        assert_eq!(engine(&[]), EngineKind::Ruffle);
+        assert_eq!(engine(&["--messages"]), EngineKind::Clarion);
+        assert_eq!(engine(&["--messages", "--engine", "ruffle"]), EngineKind::Ruffle);
+        let robust = engine(&["--messages", "--mode", "robust"]);
+        assert_eq!(robust, EngineKind::Ruffle, "the one that has that mode");
+        let room = r#"{"name": "Letters", "admission": "messages"}"#;
+        let room: NewRoom = serde_json::from_str(room).unwrap();
+        assert_eq!(room.descriptor([0; 16]).engine, EngineKind::Clarion);
     }
 
     #[test]

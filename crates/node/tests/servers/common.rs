@@ -314,6 +314,7 @@ impl Deployment {
 
     pub async fn room_by(&self, engine: EngineKind, seconds: u32, minimum: u32) -> RoomId {
         let usual = NewRoom::named("a room");
+        let engine = Some(engine);
         let room = NewRoom { payload: 64, capacity: 12, seconds, minimum, engine, ..usual };
         let info = self.servers[1].create_room(room).await.expect("the room is created");
         RoomId::from_hex(&info.id).unwrap()

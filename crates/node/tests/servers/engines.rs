@@ -82,7 +82,7 @@ async fn a_clarion_epoch_survives_a_restart_of_every_server_in_turn() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_room_whose_engine_the_servers_do_not_have_is_not_opened() {
     let deployment = Deployment::start().await;
-    let room = NewRoom { engine: EngineKind::Clarion, ..NewRoom::named("a room") };
+    let room = NewRoom { engine: Some(EngineKind::Clarion), ..NewRoom::named("a room") };
     let refused = deployment.servers[0].create_room(room).await;
     assert!(
         matches!(&refused, Err(ServiceError::Refused(why)) if why.contains("engine")),
