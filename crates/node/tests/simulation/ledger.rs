@@ -25,6 +25,10 @@ struct Pages {
     contexts: BTreeMap<u64, Digest>,
     /// What came out of a batch.
     opened: BTreeMap<u64, Digest>,
+    /// How many epochs are still to be kept from their boards.
+    withholding: u64,
+    /// Batches whose tables were kept from their boards.
+    withheld: BTreeSet<u64>,
     /// What was put under a slot's masks.
     submitted: BTreeMap<(u64, u32), Digest>,
     /// What hosts have signed.
@@ -135,9 +139,29 @@ impl Ledger {
         );
     }
 
-    fn opens(&self, batch: u64, opened: &Opened) {
+    /// The epochs that are opened next are read by every server and published by none: all but the
+    /// first one say that they were stopped.
+    pub fn withhold(&self, epochs: u64) {
+        self.pages().withholding = epochs;
+    }
+
+    /// How many epochs were read and kept from their boards.
+    pub fn withheld(&self) -> usize {
+        self.pages().withheld.len()
+    }
+
+    /// Whether what a server has opened is kept from the board. All do the same with one batch,
+    /// also those who open it again.
+    fn opens(&self, batch: u64, opened: &Opened) -> bool {
         let digest = hash::digest("test/opened", &opened.table);
-        once(&mut self.pages().opened, batch, digest, "two tables came out of one batch");
+        let mut pages = self.pages();
+        let first = !pages.opened.contains_key(&batch);
+        once(&mut pages.opened, batch, digest, "two tables came out of one batch");
+        if first && pages.withholding > 0 {
+            pages.withholding -= 1;
+            pages.withheld.insert(batch);
+        }
+        pages.withheld.contains(&batch)
     }
 }
 
@@ -252,11 +276,11 @@ impl Batch for WatchedBatch {
         journal: Arc<dyn Journal>,
     ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>> {
         self.ledger.mixes(self.party, &self.session, &context, &slots);
-        let (batch, ledger) = (context.batch, self.ledger);
+        let (batch, party, ledger) = (context.batch, self.party, self.ledger);
         let mix = self.inner.mix(context, slots, journal);
         async move {
             let inner = mix.await?;
-            Ok(Box::new(WatchedMixed { inner, batch, ledger }) as Box<dyn Mixed>)
+            Ok(Box::new(WatchedMixed { inner, batch, party, ledger }) as Box<dyn Mixed>)
         }
         .boxed()
     }
@@ -265,6 +289,7 @@ impl Batch for WatchedBatch {
 struct WatchedMixed {
     inner: Box<dyn Mixed>,
     batch: u64,
+    party: PartyId,
     ledger: Arc<Ledger>,
 }
 
@@ -272,7 +297,9 @@ impl Mixed for WatchedMixed {
     fn open(self: Box<Self>) -> BoxFuture<'static, Result<Opened, Stopped>> {
         async move {
             let opened = self.inner.open().await?;
-            self.ledger.opens(self.batch, &opened);
+            if self.ledger.opens(self.batch, &opened) && self.party != PartyId(0) {
+                return Err(Stopped::Aborted { by: self.party, pair: None });
+            }
             Ok(opened)
         }
         .boxed()

@@ -155,6 +155,11 @@ impl Participant {
 
     async fn turn(&self, page: &mut Page) {
         self.follow(page).await;
+        if let Some(over) = page.follower.over()
+            && let Some(letters) = &mut self.device.lock().unwrap().letters
+        {
+            letters.learn(over);
+        }
         let admitted = page.follower.log().admits(&self.device.lock().unwrap().key.verifying_key());
         if !admitted {
             self.claim(page).await;
