@@ -25,8 +25,8 @@ pub fn up(rest: &[String]) -> Result<()> {
     Err(failure).context("target/release/ostrakon cannot be started")
 }
 
-/// The room for messages is offered beside the other one, with a partner for practice. `ostrakon up`
-/// has it on demand: that partner keeps rounds of a second going for as long as it runs.
+/// The room for messages is offered beside the other one, with a partner for practice.
+/// `ostrakon up` has it on demand: that partner keeps rounds of a second going for as long as it runs.
 fn arguments(rest: &[String]) -> Vec<String> {
     let decides = |given: &String| {
         let option = given.split('=').next().unwrap_or_default();

@@ -66,8 +66,8 @@ pub struct NewRoom {
     /// How many people the host expects.
     #[serde(default)]
     pub people: Option<u32>,
-    /// The engine that mixes; unless given, Clarion in a room for messages whose mode it offers, and
-    /// Ruffle in others.
+    /// The engine that mixes; unless given, Clarion in a room for messages whose mode it offers,
+    /// and Ruffle in others.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub engine: Option<EngineKind>,

@@ -338,10 +338,8 @@ pub(super) const CLARION: &[Tested] = &[
         test: "talking_and_idle_rows_are_alike",
         edits: &[Edit {
             file: CHAIN,
-            from: "        self.0.secret().fill(\"ostrakon/v1/messaging/address\", &[], &mut address);",
-            to:
-                "        self.0.secret().fill(\"ostrakon/v1/messaging/address\", &[], &mut address);
-        address[5] &= 0xfb;",
+            from: "        address\n    }",
+            to: "        address[5] &= 0xfb;\n        address\n    }",
         }],
     },
     Tested {

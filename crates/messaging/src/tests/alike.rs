@@ -1,5 +1,5 @@
-//! Rows of all kinds are alike to whoever lacks the keys: distinguishers, each shown to find what it
-//! is for.
+//! Rows of all kinds are alike to whoever lacks the keys: distinguishers, each shown to find what
+//! it is for.
 
 use std::collections::BTreeSet;
 
@@ -227,8 +227,8 @@ fn talking_and_idle_rows_are_alike() {
     assert_eq!(distinguished(&talking, &idle), []);
 }
 
-/// A round whose opening is in doubt: one server may have read its rows, and no client has. What was
-/// said in it is said again by itself, and the user is told that the round was stopped. Nothing
+/// A round whose opening is in doubt: one server may have read its rows, and no client has. What
+/// was said in it is said again by itself, and the user is told that the round was stopped. Nothing
 /// joins the two rows for who has both: neither address nor anything locked comes again, their sums
 /// are as random as those of rows of somebody who says nothing, and each round has one row of each
 /// client, whatever became of the one before.
