@@ -504,8 +504,9 @@ impl Terms {
 
     /// How many owners' lists can be computed on at a time.
     pub fn most_owners(&self) -> usize {
-        let own = self.words(0);
-        let mut owners = MOST_WORDS.saturating_sub(own) / (self.words(1) - own).max(1);
+        // Not by one list's share: what scatter and gather take grows with all lists' rows.
+        let fit = |lists: &usize| self.words(*lists) <= MOST_WORDS;
+        let mut owners = (1..=crate::params::MAX_LISTS).take_while(fit).count() as u64;
         let edges = match self.program {
             Program::Katz { base, hops } => most_katz_edges(base, hops).unwrap_or(0),
             Program::Pagerank { .. } => MAX_RANKED_EDGES,
@@ -515,7 +516,7 @@ impl Terms {
         if let Some(processors) = self.program.processors() {
             owners = owners.min(self.most_in_rounds(processors));
         }
-        usize::try_from(owners).unwrap_or(usize::MAX).min(crate::params::MAX_LISTS)
+        usize::try_from(owners).unwrap_or(usize::MAX)
     }
 }
 

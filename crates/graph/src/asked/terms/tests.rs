@@ -77,6 +77,43 @@ fn processors_are_asked_for_where_each_distance_is_shown_and_rounds_can_be_count
     assert!(with.words(2) > without.words(2) && with.most_owners() < without.most_owners());
 }
 
+/// Attack: so many come that a member runs out of memory.
+#[test]
+fn as_many_are_taken_as_fit_into_memory_and_no_more() {
+    let of = |edges, processors| {
+        let program = Program::Distances { from: vec![0], hops: 3, processors };
+        Terms { vertices: 100, program, ..katz(2, 1, edges) }
+    };
+    let top = Terms { shown: Shown::Top(3), program: Program::InDegrees, ..of(100_000, None) };
+    for terms in [of(40_000, None), of(40_000, Some(64)), of(10_000, Some(1 << 20)), top] {
+        let most = terms.most_owners();
+        assert!(most > 0 && terms.words(most) <= MOST_WORDS, "{most} {terms:?}");
+        assert!(terms.words(most + 1) > MOST_WORDS, "{most} {terms:?}");
+        assert_eq!(terms.validate(most), Ok(()));
+        assert_eq!(terms.validate(most + 1), Err(BadTerms::TooMuch(most + 1)));
+    }
+}
+
+/// The table of the guide ("How large").
+#[test]
+fn the_guide_says_how_many_rows_are_taken() {
+    let guide = include_str!("../../../../../docs/graphs.md");
+    for hops in [1, 2, 6, 8, 10, 16, 32] {
+        let of = |edges| {
+            let program = Program::Distances { from: vec![0], hops, processors: None };
+            Terms { vertices: 100, program, ..katz(2, 1, edges) }.words(1)
+        };
+        let of_row = of(2) - of(1);
+        let (rows, megabytes) = (MOST_WORDS / of_row / 1000, 8 * of_row / 10);
+        let rows = match rows {
+            1000.. => format!("{},{:03},000", rows / 1000, rows % 1000),
+            _ => format!("{rows},000"),
+        };
+        let line = format!("\n| {hops} | {rows} | {megabytes} MB |\n");
+        assert!(guide.contains(&line), "{line}");
+    }
+}
+
 #[test]
 fn further_questions_are_about_lists_like_the_first_ones() {
     let keep = |questions, days| Some(Keep { questions, days });
