@@ -97,7 +97,7 @@ pub fn read_statement(bytes: &[u8]) -> bool {
     accepted
 }
 
-static ARCHIVE: LazyLock<Archive> = LazyLock::new(|| {
+pub static ARCHIVE: LazyLock<Archive> = LazyLock::new(|| {
     let seal = Seal { inputs: vec![INPUT.entry], conflicts: vec![], unsound: vec![] };
     let conclusion = Conclusion::Reached(Parameters(vec![1]));
     let id = ASKED.computation;

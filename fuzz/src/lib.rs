@@ -6,6 +6,7 @@
 mod computations;
 mod decisions;
 mod evidence;
+mod graphs;
 mod hosts;
 mod messages;
 mod mixing;
@@ -45,7 +46,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 56] = [
+pub const DECODERS: [Decoder; 60] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -164,6 +165,31 @@ pub const DECODERS: [Decoder; 56] = [
         name: "circuit",
         valid: &[computations::valid_circuit],
         read: computations::read_circuit,
+    },
+    Decoder {
+        name: "graph_terms",
+        valid: &[
+            graphs::valid_distances,
+            graphs::valid_noisy,
+            graphs::valid_ranks,
+            graphs::valid_shortest,
+        ],
+        read: graphs::read_terms,
+    },
+    Decoder {
+        name: "graph_contribution",
+        valid: &[graphs::valid_contribution],
+        read: graphs::read_contribution,
+    },
+    Decoder {
+        name: "graph_result",
+        valid: &[graphs::valid_vertices, graphs::valid_counts, graphs::valid_closed],
+        read: graphs::read_result,
+    },
+    Decoder {
+        name: "graph_evidence",
+        valid: &[graphs::valid_equivocation, graphs::valid_conflict],
+        read: graphs::read_evidence,
     },
     Decoder { name: "onepass_step", valid: &[onepass::valid_step], read: onepass::read_step },
     Decoder { name: "onepass_key", valid: &[onepass::valid_key], read: onepass::read_key },
