@@ -278,3 +278,127 @@ fn an_error_that_is_cancelled_at_a_guess_in_a_later_stage_shows_at_the_stage_bet
     assert_eq!(middle[unseen[0]], 4);
     assert_ne!(sum(&weights, &spoilt), sum(&weights, &rows), "one of the stage lets none pass");
 }
+
+/// Two vertices' rows, then two edges'.
+const VERTICES: usize = 2;
+const EDGES: usize = 2;
+/// Which row goes to each place.
+type Order = [usize; VERTICES + EDGES];
+const BASE: Order = [0, 1, 2, 3];
+
+fn orders() -> Vec<Order> {
+    let all = (0..256).map(|code| [code / 64, code / 16 % 4, code / 4 % 4, code % 4]);
+    all.filter(|order: &Order| BASE.iter().all(|row| order.contains(row))).collect()
+}
+
+/// What a map leaves in the place of what an earlier one has left.
+fn moved<T: Copy>(rows: [T; 4], map: &Order) -> [T; 4] {
+    map.map(|from| rows[from])
+}
+
+fn inverse(map: &Order) -> Order {
+    BASE.map(|row| map.iter().position(|from| *from == row).unwrap())
+}
+
+/// The edges of a hop by these maps: for each row in destination order the vertex whose value it
+/// has from source order, and the one that gets it. (The last vertex that stands before a row in
+/// source order; the first one behind it in destination order.)
+fn hop(maps: &[Order; 3]) -> Vec<(usize, usize)> {
+    let vertices = moved(BASE, &maps[0]).map(|row| usize::from(row < VERTICES));
+    let source = |place: usize| vertices[..=place].iter().sum::<usize>().checked_sub(1);
+    let target = |place: usize| (0..VERTICES).find(|vertex| place <= maps[2][*vertex]);
+    let rows = moved(BASE, &maps[1]).map(source).into_iter().enumerate();
+    rows.filter_map(|(place, source)| Some((source?, target(place)?))).collect()
+}
+
+/// The count of vertices, summed up behind so many of the maps, as it is back at the vertices.
+fn counts(maps: &[Order; 3], summed_behind: usize) -> [usize; VERTICES] {
+    let mut column = BASE.map(|row| usize::from(row < VERTICES));
+    for (step, map) in maps.iter().enumerate() {
+        column = moved(column, map);
+        if step + 1 == summed_behind {
+            column = BASE.map(|place| column[..=place].iter().sum());
+        }
+    }
+    [column[0], column[1]]
+}
+
+/// Of all triples of maps on two vertices and two edges those pass the order check that are
+/// graphs. Without its labels others would: by their orders alone, or by its counts.
+#[test]
+fn only_graphs_pass_the_order_check_and_without_labels_others_would() {
+    let ascends = |order: Order| {
+        order.iter().position(|row| *row == 0) < order.iter().position(|row| *row == 1)
+    };
+    let (mut ascending, mut counted, mut graphs, mut lost, mut more) = (0, 0, 0, 0, 0);
+    for (one, two, three) in triples() {
+        let maps = [one, two, three];
+        let labels = maps.iter().fold(BASE, moved) == BASE;
+        let passes = [1, 2].map(|behind| counts(&maps, behind)) == [[1, 2]; 2];
+        let edges = hop(&maps);
+        let own = (0..VERTICES).filter(|vertex| edges.contains(&(*vertex, *vertex))).count();
+        let others = edges.len() - own;
+        counted += usize::from(passes);
+        if passes && labels {
+            graphs += 1;
+            assert!(own == VERTICES && others <= EDGES, "{maps:?}: {edges:?}");
+        }
+        if ascends(one) && ascends(inverse(&three)) {
+            ascending += 1;
+            assert!(passes || !labels, "{maps:?}");
+            lost += usize::from(own < VERTICES);
+            more += usize::from(others > EDGES);
+        }
+    }
+    assert_eq!((ascending, counted, graphs), (3_456, 848, 144));
+    assert_eq!((lost, more), (2_168, 576));
+}
+
+fn triples() -> impl Iterator<Item = (Order, Order, Order)> {
+    let all = orders();
+    let count = all.len();
+    (0..count.pow(3)).map(move |n| (all[n / count / count], all[n / count % count], all[n % count]))
+}
+
+/// Each server lacks one of a permutation's three factors. Whatever the graph is and the two that
+/// it has are, each of the maps is any of all as often as any other.
+#[test]
+fn the_maps_of_every_graph_are_uniform_to_every_server() {
+    let all = orders();
+    let graphs = triples().filter(|(one, two, three)| {
+        let maps = [*one, *two, *three];
+        let labels = maps.iter().fold(BASE, moved) == BASE;
+        labels && [1, 2].map(|behind| counts(&maps, behind)) == [[1, 2]; 2]
+    });
+    // What the permutation and its map make together, for each of the three.
+    let mut together: [std::collections::BTreeSet<Order>; 3] = Default::default();
+    for (one, two, three) in graphs {
+        together[0].insert(one);
+        together[1].insert(two);
+        together[2].insert(three);
+    }
+    assert_eq!(together.each_ref().map(|orders| orders.len()), [12, 23, 12]);
+    let known = || all.iter().flat_map(|a| all.iter().map(move |b| (a, b)));
+    for (order, lacked) in together.iter().flatten().flat_map(|order| [0, 1, 2].map(|l| (order, l)))
+    {
+        for (a, b) in known() {
+            let map = |unknown: &Order| {
+                let factors = match lacked {
+                    0 => [unknown, a, b],
+                    1 => [a, unknown, b],
+                    _ => [a, b, unknown],
+                };
+                let permutation =
+                    factors.into_iter().fold(BASE, |rows, factor| moved(rows, factor));
+                // What is public: it makes the order of what the permutation has left.
+                order.map(|row| inverse(&permutation)[row])
+            };
+            let mut seen = [false; 256];
+            for unknown in &all {
+                let [a, b, c, d] = map(unknown);
+                seen[((a * 4 + b) * 4 + c) * 4 + d] = true;
+            }
+            assert_eq!(seen.iter().filter(|seen| **seen).count(), all.len());
+        }
+    }
+}

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use ostrakon_computation::ComputationId;
 use ostrakon_crypto::Digest;
 use ostrakon_field::Fp61;
-use ostrakon_graph::asked::{self, ReaderKey};
+use ostrakon_graph::asked::{self, Program, ReaderKey, Shown, Terms, Values};
 use ostrakon_graph::output::{Computed, Reader};
 use ostrakon_graph::owner::{self, Edge};
 use ostrakon_graph::program::{Degree, Katz, Reach, VertexProgram};
@@ -15,6 +15,7 @@ use ostrakon_graph::spec::Direction;
 use ostrakon_testkit::Network;
 
 use crate::common::*;
+use crate::service::{honest, terms};
 
 /// Edges of several owners at random, with half-edges, self-loops, parallel edges, and vertices
 /// that nobody mentions.
@@ -154,28 +155,71 @@ fn degrees_count_edges_with_both_ends() {
     }
 }
 
+/// What Katz's recursion says of walks over edges with both ends.
+fn katz(edges: &[(u32, u32)], vertices: u32, base: u64, hops: u32) -> Vec<u64> {
+    let mut values = vec![1; vertices as usize];
+    for hop in 0..hops {
+        let mut next = vec![base.pow(hop + 1); vertices as usize];
+        edges.iter().for_each(|(from, to)| next[*to as usize] += values[*from as usize]);
+        values = next;
+    }
+    values
+}
+
 #[test]
 fn katz_sums_walks() {
-    let deployment = Deployment::new(5);
-    let graphs = vec![vec![edge(0, 1), edge(1, 2), edge(2, 0)], vec![edge(0, 2), edge(0, 2)]];
-    let program = || Katz { base: 10 };
-    let spec = spec_of(1, 4, &[3, 4], 3, &program());
-    let journals = Journals::default();
-    let edges = whole(&graphs, Direction::Forward);
-    let mut want = vec![1u64; 4];
-    for hop in 0..3 {
-        let mut next = vec![10u64.pow(hop + 1); 4];
-        edges.iter().for_each(|(from, to)| next[*to as usize] += want[*from as usize]);
-        want = next;
+    let cases = if nightly() { 100 } else { 12 };
+    for seed in 0..cases {
+        let deployment = Deployment::new(2000 + seed);
+        let mut draw = Draw::new(2000 + seed);
+        let (vertices, hops, base) =
+            (1 + draw.below(8), 1 + draw.below(3), 2 + u64::from(draw.below(9)));
+        let caps: Vec<u32> = (0..1 + draw.below(3)).map(|_| draw.below(8)).collect();
+        let program = || Katz { base };
+        let mut spec = spec_of(seed, vertices, &caps, hops, &program());
+        spec.direction = [Direction::Forward, Direction::Backward][draw.below(2) as usize];
+        let graphs = graphs(&mut draw, vertices, &caps);
+        let journals = Journals::default();
+        let computed = deployment.result(&spec, program, &graphs, &journals);
+        let got = agreed(
+            &deployment,
+            computed,
+            |computed, _| async move { computed.values().await }.boxed_local(),
+            &journals,
+        );
+        let got: Vec<u64> = got.iter().map(|value| value.value()).collect();
+        let want = katz(&whole(&graphs, spec.direction), vertices, base, hops);
+        assert_eq!(got, want, "seed {seed}: {graphs:?}");
     }
-    let computed = deployment.result(&spec, program, &graphs, &journals);
-    let got = agreed(
-        &deployment,
-        computed,
-        |computed, _| async move { computed.values().await }.boxed_local(),
-        &journals,
-    );
-    assert_eq!(got.iter().map(|value| value.value()).collect::<Vec<_>>(), want);
+}
+
+/// Half-edges lead nowhere, whatever is asked: where they would give or take something, were they
+/// edges.
+#[test]
+fn edges_without_an_end_join_nothing_shorten_nothing_and_lift_nobody() {
+    let half = |source, target| Edge { source, target };
+    let (shown, vertices) = (Shown::Vertices, 5);
+    let of = |terms: &Terms, edges: &[Edge]| {
+        let half =
+            [half(Some(1), None), half(None, Some(2)), half(None, Some(2)), half(None, None)];
+        let more: Vec<Edge> = edges.iter().copied().chain(half).collect();
+        let without = honest(terms, &[edges.to_vec(), Vec::new()], 2100).1;
+        // Both owners have them, the second one nothing else.
+        let with = honest(terms, &[more, half.to_vec()], 2101).1;
+        assert_eq!(with, without, "{:?}", terms.program);
+        with
+    };
+    let joined = terms(vertices, 6, Program::Components { hops: 2 }, shown);
+    let joined = Terms { undirected: true, ..joined };
+    let want = [0, 1, 2, 0, 4].map(Some).to_vec();
+    assert_eq!(of(&joined, &[edge(0, 3)]), Values::Vertices(want));
+    let shortest = Program::Shortest { from: vec![0], within: 6, longest: 3 };
+    let ways = [edge(0, 1).delayed(2, vertices), edge(1, 3).delayed(3, vertices)];
+    let want = vec![Some(0), Some(2), None, Some(5), None];
+    assert_eq!(of(&terms(vertices, 6, shortest, shown), &ways), Values::Vertices(want));
+    let top = terms(vertices, 6, Program::InDegrees, Shown::Top(1));
+    let want = vec![None, None, None, Some(1), None];
+    assert_eq!(of(&top, &[edge(0, 3)]), Values::Vertices(want));
 }
 
 #[test]
