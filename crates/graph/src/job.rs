@@ -25,7 +25,7 @@ use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, begin};
 use crate::ruffle2::preparation::{self, Failing, Prepared, SeedStatements, Slice, stated_by};
 use crate::ruffle2::run::Run;
-use crate::ruffle2::seeds::{JobSeeds, PairSeed, Phase, Purpose};
+use crate::ruffle2::seeds::{FreshSeeds, JobSeeds, PairSeed, Phase, Purpose};
 use crate::ruffle2::shuffle::Shuffler;
 use crate::ruffle2::uses::{Factors, Use, UseId};
 use crate::spec::JobSpec;
@@ -48,6 +48,9 @@ pub struct Stock<P> {
     statements: SeedStatements,
     prepared: BTreeMap<UseId, Prepared>,
 }
+
+/// What a preparation makes.
+type Made = (SeedStatements, BTreeMap<UseId, Prepared>);
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -98,8 +101,9 @@ impl<P: VertexProgram> Job<P> {
         randomness: [u8; 32],
         journal: &dyn Journal,
     ) -> Result<Stock<P>, Stop> {
-        let seeds = JobSeeds::of_party(keys, &self.spec.name());
-        self.prepare_with(party, seeds, Failing::Opens, randomness, journal).await
+        let fresh = FreshSeeds::of_party(keys, &self.spec.name());
+        let made = self.prepare_with(party, Failing::Opens(&fresh), randomness, journal).await?;
+        Ok(self.stock(party, fresh.into_seeds(), made))
     }
 
     /// Prepares with seeds of which some were dealt by owners, whose lists are known already: if a
@@ -114,23 +118,26 @@ impl<P: VertexProgram> Job<P> {
         randomness: [u8; 32],
         journal: &dyn Journal,
     ) -> Result<DealtStock<P>, Stop> {
-        let stock = self.prepare_with(party, seeds, Failing::Stops, randomness, journal).await?;
-        Ok(DealtStock(stock))
+        let made = self.prepare_with(party, Failing::Stops(&seeds), randomness, journal).await?;
+        Ok(DealtStock(self.stock(party, seeds, made)))
+    }
+
+    fn stock(self, party: &Party, seeds: JobSeeds, (statements, prepared): Made) -> Stock<P> {
+        Stock { job: self, party: party.id.0, seeds, statements, prepared }
     }
 
     async fn prepare_with(
-        self,
+        &self,
         party: &Party,
-        seeds: JobSeeds,
-        failing: Failing,
+        failing: Failing<'_>,
         randomness: [u8; 32],
         journal: &dyn Journal,
-    ) -> Result<Stock<P>, Stop> {
-        let randomness = Secret::new(randomness);
+    ) -> Result<Made, Stop> {
+        let (randomness, seeds) = (Secret::new(randomness), failing.seeds());
         let name = self.spec.name();
         let run = Run { party: party.clone(), instance: name.instance(Phase::Seeds) };
         let permutations = self.spec.permutations();
-        let stating = preparation::state_seeds(&run, &name, &seeds, &permutations, journal);
+        let stating = preparation::state_seeds(&run, &name, seeds, &permutations, journal);
         let statements = run.with_accusations(stating).await?;
         let mut prepared = Vec::new();
         let slices = [self.spec.check_bundles()].into_iter().chain(self.spec.hop_slices());
@@ -142,20 +149,18 @@ impl<P: VertexProgram> Job<P> {
             let slice = Slice { job: &name, number, bundles: &bundles, failing };
             let fresh = number.to_le_bytes();
             let fresh = randomness.derive("ostrakon/v1/graph/slice randomness", &[&fresh]);
-            let (seeds, statements, fresh) = (&seeds, &statements, *fresh.expose());
+            let (statements, fresh) = (&statements, *fresh.expose());
             // The order check counts, whatever the program's field is.
             prepared.extend(if number == 0 {
-                let task =
-                    preparation::prepare::<Fp61>(&run, seeds, &slice, statements, fresh, journal);
+                let task = preparation::prepare::<Fp61>(&run, &slice, statements, fresh, journal);
                 run.with_accusations(task).await?
             } else {
-                let task =
-                    preparation::prepare::<P::F>(&run, seeds, &slice, statements, fresh, journal);
+                let task = preparation::prepare::<P::F>(&run, &slice, statements, fresh, journal);
                 run.with_accusations(task).await?
             });
         }
         let prepared = prepared.into_iter().map(|prepared| (prepared.of.id, prepared)).collect();
-        Ok(Stock { job: self, party: party.id.0, seeds, statements, prepared })
+        Ok((statements, prepared))
     }
 
     fn uses(&self) -> impl Iterator<Item = (Use, bool)> + '_ {

@@ -29,6 +29,42 @@ pub(super) const GRAPHS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "a first table before its digest is compared",
+        package: "ostrakon-graph",
+        test: "nobody_sends_what_depends_on_a_table_that_nobody_vouches_for",
+        edits: &[Edit {
+            file: "crates/graph/src/ruffle2/shuffle.rs",
+            from: "let received = self.receive::<F>(kinds, (roles.z, roles.x), &uses).await?;",
+            to: "let mut received = Vec::new(); \
+                for Applied { of, sequence, .. } in &uses { \
+                let rule = Rule::table::<F>(of.elements()); \
+                received.push(self.run.receive(roles.z, kinds.0, *sequence, rule).await?.body); \
+                }",
+        }],
+    },
+    Tested {
+        name: "evidence that proves nothing",
+        package: "ostrakon-graph",
+        test: "an_error_in_any_message_of_a_use_is_caught",
+        edits: &[Edit {
+            file: "crates/graph/src/ruffle2/run.rs",
+            from: "        Err(Stop::Evidence(Evidence::Conflict { table, digest, stated }))",
+            to: "        let stated = Digest([0; 32]); \
+                Err(Stop::Evidence(Evidence::Conflict { table, digest, stated }))",
+        }],
+    },
+    Tested {
+        name: "another job's evidence",
+        package: "ostrakon-graph",
+        test: "accusations_that_prove_nothing_stop_nobody",
+        edits: &[Edit {
+            file: "crates/graph/src/ruffle2/fault.rs",
+            from: "            signed.header.tag.instance == *instance && roster.vouches(signed)",
+            to: "            signed.header.tag.instance.kind == instance.kind \
+                && roster.vouches(signed)",
+        }],
+    },
+    Tested {
         name: "a stage that is never checked",
         package: "ostrakon-graph",
         test: "a_server_that_spoils_the_preparation_is_found_by_opening_it",
@@ -163,9 +199,13 @@ pub(super) const GRAPHS: &[Tested] = &[
         package: "ostrakon-graph",
         test: "a_failed_preparation_opens_nothing_once_lists_are_known",
         edits: &[Edit {
-            file: "crates/graph/src/job.rs",
-            from: "self.prepare_with(party, seeds, Failing::Stops, randomness, journal)",
-            to: "self.prepare_with(party, seeds, Failing::Opens, randomness, journal)",
+            file: "crates/graph/src/ruffle2/preparation/mod.rs",
+            from: "        Failing::Stops(_) => Err(Stop::Check(\"the preparation\")),",
+            to: "        Failing::Stops(seeds) => { \
+                let opened = Pair::of_party(run.me()).map(|pair| *seeds.of(pair).expose()); \
+                run.send_all(Kind::SeedOpening, 0, opened.concat()); \
+                Err(Stop::Check(\"the preparation\")) \
+                }",
         }],
     },
     Tested {

@@ -169,12 +169,6 @@ impl PairSeed {
 pub struct JobSeeds(pub [Option<PairSeed>; 3]);
 
 impl JobSeeds {
-    /// A server's.
-    #[cfg(feature = "server")]
-    pub fn of_party(keys: &SharedKeys, job: &JobName) -> Self {
-        Self::of_pairs(&keys.session(), keys.pairs(), job)
-    }
-
     /// A server's, from its pairs' keys of a session.
     pub fn of_pairs(session: &SessionId, keys: [(Pair, &Secret); 2], job: &JobName) -> Self {
         let mut seeds = [None, None, None];
@@ -210,6 +204,31 @@ impl JobSeeds {
             }
         }
         ostrakon_field::elements(&sum).collect()
+    }
+}
+
+/// A server's seeds of a job while nothing depends on them: servers alone have drawn them, and no
+/// owner has been given one. These alone can be opened (P7); they come from the set-up's keys
+/// alone, and there is no way back from [`FreshSeeds::into_seeds`]. Not `Clone`.
+#[cfg(feature = "server")]
+pub struct FreshSeeds(JobSeeds);
+
+#[cfg(feature = "server")]
+impl FreshSeeds {
+    /// A server's.
+    pub fn of_party(keys: &SharedKeys, job: &JobName) -> Self {
+        Self(JobSeeds::of_pairs(&keys.session(), keys.pairs(), job))
+    }
+
+    /// The seeds, to prepare with.
+    pub fn seeds(&self) -> &JobSeeds {
+        &self.0
+    }
+
+    /// Gives up the right to open them: from now on owners may be given some, and send data.
+    #[must_use]
+    pub fn into_seeds(self) -> JobSeeds {
+        self.0
     }
 }
 

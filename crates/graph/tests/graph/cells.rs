@@ -17,10 +17,8 @@ use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_party::{Instance, PartyId, Step};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
 
-use crate::common::{Journals, edge, nightly};
-use crate::service::{
-    COMPUTATION, Ends, all, attempt, contribute, distances, judge, spoilt, terms,
-};
+use crate::common::{Journals, edge, is_just, nightly};
+use crate::service::{COMPUTATION, Ends, all, attempt, contribute, distances, spoilt, terms};
 
 const READER: [u8; 32] = [9; 32];
 const PARTIES: u8 = 3;
@@ -97,27 +95,56 @@ fn read(terms: &Terms, values: Values) -> (Values, Vec<usize>) {
     values.opened(&COMPUTATION, terms, &asked::reader(&READER)).expect("it can be read")
 }
 
-/// An honest server has the right result or none, and blames nobody honest alone. Who lies to the
-/// reader is named to it, and the result is right nevertheless.
-fn judged(
-    terms: &Terms,
-    ends: Ends,
-    (corrupt, way): (PartyId, Mutation),
-    right: &Values,
-    what: &str,
-) {
+/// What a corrupt server does to an attempt on one list.
+struct Trial<'a> {
+    terms: &'a Terms,
+    number: u64,
+    corrupt: PartyId,
+    way: Mutation,
+    /// What an honest server may have at the end.
+    right: &'a Values,
+}
+
+impl Trial<'_> {
+    /// An honest server has the right result or none, and blames nobody honest.
+    fn judge(&self, ends: Ends, what: &str) {
+        let harmless = matches!(self.way, Mutation::Duplicate | Mutation::Delay);
+        let roster = World::new(self.number, 3).roster;
+        let instances = attempt::instances(&COMPUTATION, self.terms, 1, self.number);
+        let honest = |(id, _): &(usize, _)| *id != self.corrupt.index();
+        for (id, end) in ends.into_iter().enumerate().filter(honest) {
+            match end {
+                None => assert!(!harmless, "{what}: P{id} waits"),
+                Some(Ok(computation)) => {
+                    let got = (&computation.values, &computation.excluded[..]);
+                    assert_eq!(got, (self.right, &[][..]), "{what}");
+                }
+                Some(Err(Failed::TooFew { .. })) => panic!("{what}: an honest list was left out"),
+                Some(Err(Failed::Stop(stop))) => {
+                    assert!(!harmless, "{what}: {stop}");
+                    let just = is_just(&stop, self.corrupt, &roster, &instances);
+                    assert!(just, "{what}: {stop:?}");
+                }
+            }
+        }
+    }
+}
+
+/// An honest server has the right result or none, and blames nobody honest. Who lies to the reader
+/// is named to it, and the result is right nevertheless.
+fn judged(trial: &Trial<'_>, ends: Ends, what: &str) {
     let opened = |end: Result<Computation, Failed>| {
         end.map(|computation| {
-            let (values, liars) = read(terms, computation.values);
-            let named = liars.iter().all(|liar| *liar == corrupt.index());
+            let (values, liars) = read(trial.terms, computation.values);
+            let named = liars.iter().all(|liar| *liar == trial.corrupt.index());
             assert!(named, "{what}: {liars:?} are called liars");
             Computation { values, ..computation }
         })
     };
     let honest = |(id, end): (usize, Option<Result<Computation, Failed>>)| {
-        if id == corrupt.index() { None } else { end.map(opened) }
+        if id == trial.corrupt.index() { None } else { end.map(opened) }
     };
-    judge(ends.into_iter().enumerate().map(honest).collect(), corrupt, way, right, what);
+    trial.judge(ends.into_iter().enumerate().map(honest).collect(), what);
 }
 
 /// One question, in whose honest run every server's messages are known.
@@ -170,7 +197,8 @@ impl Question {
             }
         }
         let what = format!("{:?}, {corrupt}, message {target}, {way:?}", self.terms.program);
-        judged(&self.terms, ends, (corrupt, way), &self.right, &what);
+        let (terms, number, right) = (&self.terms, self.number, &self.right);
+        judged(&Trial { terms, number, corrupt, way, right }, ends, &what);
     }
 
     /// Tries what has not been tried: at one server and message each.
@@ -256,4 +284,41 @@ fn every_kind_of_message_of_whatever_is_asked_in_every_way() {
     let first: BTreeSet<Step> = seen.iter().copied().filter(|step| !is_echo(*step)).collect();
     assert_eq!(first, expected);
     assert!(tried.values().all(|ways| ways.len() == Mutation::ALL.len()));
+}
+
+/// Every message of an attempt, changed in every way: an honest server has the right result or
+/// none, and blames nobody honest alone.
+#[test]
+fn every_message_of_an_attempt() {
+    let terms = terms(2, 1, distances(0, 1), Shown::Counts);
+    let body = contribute(&terms, 0, &[edge(0, 1)]).body;
+    let bodies = [body];
+    let right = Values::Counts(vec![(Some(0), 1), (Some(1), 1)]);
+    let seeds = if nightly() { 0..4 } else { 0..1 };
+    for seed in seeds.map(|seed| 50 + seed) {
+        let network = Network::default();
+        let run =
+            |network: &Network| attempt(network, &terms, (1, seed), &bodies, &Journals::default());
+        assert_eq!(all(run(&network)).1, right);
+        for corrupt in (0..3).map(PartyId) {
+            // By day a message of three in one way each, so that neighbours together see all.
+            let step = if nightly() { 1 } else { 3 };
+            for number in (0..network.posted(corrupt)).step_by(step) {
+                let (ways, one) = (Mutation::ALL.len(), number / step % Mutation::ALL.len());
+                let ways = if nightly() { 0..ways } else { one..one + 1 };
+                for mutation in ways.map(|way| Mutation::ALL[way]) {
+                    let sabotaged = Network::default();
+                    let key = World::new(seed, 3).key(corrupt);
+                    let target = Target::Nth(number);
+                    let drawn = seed + number as u64;
+                    let others = Arc::new(vec![bytes::Bytes::from(vec![3; 32]); number + 1]);
+                    sabotaged.corrupt(Saboteur::new(corrupt, key, drawn, target, mutation, others));
+                    let what = format!("seed {seed}, {corrupt}, message {number}, {mutation:?}");
+                    let (terms, right, way) = (&terms, &right, mutation);
+                    let trial = Trial { terms, number: seed, corrupt, way, right };
+                    trial.judge(run(&sabotaged), &what);
+                }
+            }
+        }
+    }
 }

@@ -11,11 +11,13 @@ use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{self, Edge, Maps, Upload};
 use ostrakon_graph::program::VertexProgram;
 use ostrakon_graph::query::Linked;
-use ostrakon_graph::ruffle2::fault::Stop;
+use ostrakon_graph::ruffle2::fault::{Accused, Stop};
 use ostrakon_graph::ruffle2::journal::Journal;
+use ostrakon_graph::ruffle2::seeds::Phase;
 use ostrakon_graph::spec::{Direction, JobSpec, ListSpec};
 use ostrakon_kernels::Prg;
-use ostrakon_party::PartyId;
+use ostrakon_party::{Instance, PartyId, Roster};
+use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::setup::{self, SharedKeys};
 use ostrakon_testkit::{Network, World};
 
@@ -58,6 +60,16 @@ impl Deployment {
 
     pub fn keys_of(&self, party: PartyId) -> SharedKeys {
         SharedKeys::from_bytes(&self.keys[party.index()]).unwrap()
+    }
+
+    /// A party's keys, of which it takes another one for a pair that it is in.
+    pub fn keys_with_another(&self, party: PartyId, pair: Pair) -> SharedKeys {
+        let mut bytes = self.keys[party.index()].clone();
+        // The two pairs' keys are the last that is stored.
+        let end = bytes.len();
+        let place = usize::from(Pair::of_party(party.0)[1] == pair);
+        bytes[end - 64 + 32 * place..][..32].fill(1);
+        SharedKeys::from_bytes(&bytes).unwrap()
     }
 
     pub fn prepare<P: VertexProgram>(
@@ -229,6 +241,33 @@ impl Deployment {
 /// What all three servers have, if none stopped.
 pub fn all<T>(results: Results<T>) -> Vec<T> {
     results.into_iter().map(|r| r.expect("waiting").unwrap_or_else(|s| panic!("{s}"))).collect()
+}
+
+/// Whether an honest server may have stopped for this, where only that one is corrupt: nobody
+/// honest is blamed alone, and what is shown as evidence holds before a third person who knows
+/// under which instances the servers have spoken.
+pub fn is_just(stop: &Stop, corrupt: PartyId, roster: &Roster, instances: &[Instance]) -> bool {
+    match stop {
+        Stop::Broken(party, _) => *party == corrupt,
+        Stop::Malformed(signed) => signed.header.from == corrupt && roster.vouches(signed),
+        Stop::Evidence(evidence) => {
+            let accused = |instance| evidence.accused(roster, instance);
+            match instances.iter().find_map(accused) {
+                Some(Accused::One(party)) => party == corrupt,
+                Some(pair @ Accused::OneOf(..)) => pair.includes(corrupt),
+                None => false,
+            }
+        }
+        Stop::Check(_) | Stop::Disagreement => true,
+        Stop::Spent(_) | Stop::Journal(_) => false,
+    }
+}
+
+/// Every instance under which messages of a job travel.
+pub fn instances_of(spec: &JobSpec) -> Vec<Instance> {
+    let slices = (0..=spec.hop_slices().len() as u32).map(Phase::Slice);
+    let phases = slices.chain([Phase::Seeds, Phase::Link, Phase::Query]);
+    phases.map(|phase| spec.name().instance(phase)).collect()
 }
 
 pub fn key(place: usize) -> SigningKey {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_graph::asked::{self, Noise, Program, ReaderKey, Shown, Terms, Values};
-use ostrakon_graph::attempt::Failed;
+use ostrakon_graph::attempt::{Failed, instances};
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::ruffle2::fault::Stop;
 use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_party::{Message, PartyId};
-use ostrakon_testkit::{Network, Saboteur};
+use ostrakon_testkit::{Network, Saboteur, World};
 
 use crate::common::*;
 use crate::service::{COMPUTATION, all, attempt, contribute, honest, terms};
@@ -108,10 +108,11 @@ fn an_error_in_any_message_of_the_noise_is_caught() {
     let noise = Noise { epsilon: 10_000, bins: 1 };
     let of_edges = Noise { epsilon: 10_000, bins: 0 };
     for terms in [with_noise(Program::Edges, of_edges), with_noise(Program::InDegrees, noise)] {
-        let bodies = bodies(&terms);
+        let (bodies, roster) = (bodies(&terms), World::new(9, 3).roster);
+        let instances = instances(&COMPUTATION, &terms, bodies.len(), 9);
         for (corrupt, which) in [0, 1, 2].into_iter().flat_map(|p| [0, 1, 3].map(|w| (p, w))) {
             let network = Network::default();
-            let key = ostrakon_testkit::World::new(9, 3).key(PartyId(corrupt));
+            let key = World::new(9, 3).key(PartyId(corrupt));
             let seen = Arc::new(AtomicUsize::new(0));
             let counter = seen.clone();
             let spoil = move |_, message: &Message| {
@@ -126,8 +127,15 @@ fn an_error_in_any_message_of_the_noise_is_caught() {
             assert!(products > 1, "coins take two products each");
             let honest = (0..3).filter(|party| *party != usize::from(corrupt));
             for party in honest.filter(|_| products > which) {
-                let believed = matches!(ends[party], Some(Ok(_)));
-                assert!(!believed, "P{corrupt} {which}: P{party} believes it");
+                match &ends[party] {
+                    Some(Ok(_)) => panic!("P{corrupt} {which}: P{party} believes it"),
+                    Some(Err(Failed::Stop(stop))) => {
+                        let just = is_just(stop, PartyId(corrupt), &roster, &instances);
+                        assert!(just, "P{corrupt} {which}: {stop:?}");
+                    }
+                    Some(Err(failed)) => panic!("P{corrupt} {which}: {failed}"),
+                    None => {}
+                }
             }
         }
     }

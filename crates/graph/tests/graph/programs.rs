@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_graph::asked::{BadTerms, Program, ReaderKey, Shown, Terms, Values, reader};
-use ostrakon_graph::attempt::Failed;
+use ostrakon_graph::attempt::{Failed, instances};
 use ostrakon_graph::owner::Edge;
-use ostrakon_graph::ruffle2::fault::Stop;
 use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
-use crate::common::{Journals, edge, nightly};
+use crate::common::{Journals, edge, is_just, nightly};
 use crate::service::{COMPUTATION, Ends, all, attempt, contribute, honest, terms};
 
 #[path = "../../examples/own_program.rs"]
@@ -45,6 +44,8 @@ fn an_error_in_any_message_of_components_and_of_the_highest_is_caught() {
         };
         let network = Network::default();
         let want = all(run(&network));
+        let roster = World::new(90, 3).roster;
+        let instances = instances(&COMPUTATION, terms, 1, 90);
         let places = kinds.into_iter().enumerate();
         for (which_kind, (corrupt, kind)) in places
             .flat_map(|(i, kind)| [0u8, 1, 2].map(|p| (i, (p, kind))))
@@ -75,7 +76,9 @@ fn an_error_in_any_message_of_components_and_of_the_highest_is_caught() {
                     match end {
                         _ if party == usize::from(corrupt) => {}
                         Some(Ok(got)) => assert_eq!(got.values, want.1, "{told}"),
-                        Some(Err(Failed::Stop(Stop::Evidence(_) | Stop::Check(_)))) => {
+                        Some(Err(Failed::Stop(stop))) => {
+                            let just = is_just(&stop, PartyId(corrupt), &roster, &instances);
+                            assert!(just, "{told}: {stop:?}");
                             stopped = true;
                         }
                         None => {}

@@ -137,6 +137,7 @@ fn an_error_in_any_message_of_a_ranking_is_caught() {
     let deployment = Deployment::new(71);
     let network = Network::default();
     let want = all(ranked(&deployment, &network, &Journals::default(), 1)).remove(0);
+    let instances = instances_of(&spec(1).0);
     let kinds = [Kind::Product, Kind::Opening, Kind::OpeningDigest, Kind::LevelProduct];
     for (kind, corrupt) in kinds.into_iter().flat_map(|kind| [0, 1, 2].map(|p| (kind, p))) {
         let of = |message: &Message| {
@@ -164,9 +165,13 @@ fn an_error_in_any_message_of_a_ranking_is_caught() {
             for end in honest.map(|party| &ends[party]) {
                 match end {
                     Some(Ok(ranks)) => assert_eq!(ranks, &want, "{told}: other ranks"),
-                    Some(Err(Stop::Evidence(_) | Stop::Check(_))) => stopped = true,
+                    Some(Err(stop)) => {
+                        let roster = &deployment.world.roster;
+                        let just = is_just(stop, PartyId(corrupt), roster, &instances);
+                        assert!(just, "{told}: {stop:?}");
+                        stopped = true;
+                    }
                     None => {}
-                    Some(Err(stop)) => panic!("{told}: {stop}"),
                 }
             }
             assert!(stopped, "{told}: nobody has noticed");

@@ -1,7 +1,7 @@
 //! Who spoilt a preparation: its seeds are opened, and everything is computed again.
 //!
-//! Allowed only because nothing depends on the job's seeds yet. The function takes part in
-//! [`super::prepare`] alone; what that returns has no way to open a seed.
+//! Allowed only because nothing depends on the job's seeds yet, which their type says: what a
+//! preparation leaves behind is no [`FreshSeeds`].
 
 use ostrakon_crypto::Digest;
 use ostrakon_field::WordField;
@@ -13,7 +13,7 @@ use super::set_equality::{self, Stage};
 use super::{Headers, Permuting, SeedStatements, Slice, stage_output, stages_of, stated_by};
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::run::Run;
-use crate::ruffle2::seeds::{JobSeeds, PairSeed, Purpose, seed_digest};
+use crate::ruffle2::seeds::{FreshSeeds, JobSeeds, PairSeed, Purpose, seed_digest};
 use crate::ruffle2::steps::{Kind, Rule};
 use crate::ruffle2::uses::{Bundle, Factors};
 
@@ -31,11 +31,12 @@ pub struct Said<'a> {
 /// prescribe.
 pub async fn open_slice<F: WordField>(
     run: &Run,
-    seeds: &JobSeeds,
+    fresh: &FreshSeeds,
     slice: &Slice<'_>,
     statements: &SeedStatements,
     said: Said<'_>,
 ) -> Stop {
+    let seeds = fresh.seeds();
     let own: Vec<u8> =
         Pair::of_party(run.me()).into_iter().flat_map(|pair| *seeds.of(pair).expose()).collect();
     run.send_all(Kind::SeedOpening, 0, own);

@@ -23,7 +23,7 @@ use super::coin;
 use super::fault::{Evidence, Stop};
 use super::journal::{Journal, begin, bind};
 use super::run::Run;
-use super::seeds::{JobName, JobSeeds, Phase, Purpose, seed_digest};
+use super::seeds::{FreshSeeds, JobName, JobSeeds, Phase, Purpose, seed_digest};
 use super::steps::{Kind, Rule, SALT};
 use super::uses::{Bundle, Factors, Permutation, Use};
 
@@ -197,17 +197,28 @@ pub struct Slice<'a> {
     pub number: u32,
     /// Its bundles.
     pub bundles: &'a [Bundle],
-    /// What happens if a check fails.
-    pub failing: Failing,
+    /// Its seeds, and what happens if a check fails.
+    pub failing: Failing<'a>,
 }
 
-/// What servers do if a check of the preparation fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failing {
+/// What servers do if a check of the preparation fails: it hangs on what the seeds are.
+#[derive(Clone, Copy)]
+pub enum Failing<'a> {
     /// The job's seeds are opened and the deviator is named: nothing depends on them yet.
-    Opens,
+    Opens(&'a FreshSeeds),
     /// They stop, and nobody is named: the seeds are of permutations that data went through.
-    Stops,
+    Stops(&'a JobSeeds),
+}
+
+impl<'a> Failing<'a> {
+    /// The seeds, whichever they are.
+    #[must_use]
+    pub fn seeds(self) -> &'a JobSeeds {
+        match self {
+            Failing::Opens(fresh) => fresh.seeds(),
+            Failing::Stops(seeds) => seeds,
+        }
+    }
 }
 
 /// Prepares a slice. `randomness` is 32 fresh random bytes, used for this slice alone.
@@ -217,32 +228,32 @@ pub enum Failing {
 /// [`Stop::Check`] or [`Stop::Broken`] if a check fails; the job is then worthless.
 pub async fn prepare<F: WordField>(
     run: &Run,
-    seeds: &JobSeeds,
     slice: &Slice<'_>,
     statements: &SeedStatements,
     randomness: [u8; 32],
     journal: &dyn Journal,
 ) -> Result<Vec<Prepared>, Stop> {
-    let randomness = Secret::new(randomness);
+    let (randomness, seeds) = (Secret::new(randomness), slice.failing.seeds());
     begin(journal, format!("job {} slice {}", slice.job.number, slice.number))?;
     let factors = Factors::expand(seeds, slice.bundles.iter().map(Bundle::first));
     let (stages, headers) = shuffle_pairs::<F>(run, seeds, slice.bundles, &factors).await?;
     let transcripts = countersign(run, slice.bundles, &headers).await?;
     let coin = coin::toss(run, 0, &randomness).await?;
-    let sums = masked_sums::<F>(run, seeds, slice, &stages, &coin);
+    let sums = masked_sums::<F>(run, slice, &stages, &coin);
     let own: Vec<u8> = coin.0.into_iter().chain(ostrakon_field::to_table(sums)).collect();
     let kinds = (Kind::SumCommitment, Kind::SumOpening);
     let nonce = randomness.derive("ostrakon/v1/ruffle2/sum nonce", &[]);
     let opened = coin::commit_and_open(run, kinds, 0, *nonce.expose(), &own).await?;
-    let verdict = verdict::<F>(&coin, &opened)?;
-    if !verdict && slice.failing == Failing::Stops {
-        return Err(Stop::Check("the preparation"));
+    if verdict::<F>(&coin, &opened)? {
+        return Ok(keep(slice.bundles, stages, run.me()));
     }
-    if !verdict {
-        let said = blame::Said { transcripts: &transcripts, coin: &coin, opened: &opened };
-        return Err(blame::open_slice::<F>(run, seeds, slice, statements, said).await);
+    match slice.failing {
+        Failing::Stops(_) => Err(Stop::Check("the preparation")),
+        Failing::Opens(fresh) => {
+            let said = blame::Said { transcripts: &transcripts, coin: &coin, opened: &opened };
+            Err(blame::open_slice::<F>(run, fresh, slice, statements, said).await)
+        }
     }
-    Ok(keep(slice.bundles, stages, run.me()))
 }
 
 type Shuffled = (Vec<[Stage; 3]>, Vec<Headers>);
@@ -361,13 +372,12 @@ fn read_transcript(
 /// P6: a server's masked terms of every V.
 fn masked_sums<F: WordField>(
     run: &Run,
-    seeds: &JobSeeds,
     slice: &Slice<'_>,
     stages: &[[Stage; 3]],
     coin: &Digest,
 ) -> Vec<F> {
     let purpose = Purpose::Zero(slice.number);
-    let zero: Vec<F> = seeds.zero_shares(run.me(), purpose, 3 * stages.len());
+    let zero: Vec<F> = slice.failing.seeds().zero_shares(run.me(), purpose, 3 * stages.len());
     let places = stages
         .iter()
         .enumerate()

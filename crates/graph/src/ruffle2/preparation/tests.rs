@@ -69,21 +69,23 @@ fn keyed() -> (World, Vec<SharedKeys>) {
 fn prepare_on(network: &Network, slices: u32) -> (Vec<SharedKeys>, Done) {
     let (world, keys) = keyed();
     let done = world.run(network, |party| {
-        let seeds = JobSeeds::of_party(&keys[party.id.index()], &JOB);
+        let fresh = FreshSeeds::of_party(&keys[party.id.index()], &JOB);
         let randomness = |slice| world.randomness(party.id, &format!("slice {slice}"));
         let randomness: Vec<_> = (0..slices).map(randomness).collect();
         async move {
             let journal = Memory::default();
             let run = |phase| Run { party: party.clone(), instance: JOB.instance(phase) };
             let permutations = [bundle().first().permutation];
+            let seeds = fresh.seeds();
             let stated =
-                state_seeds(&run(Phase::Seeds), &JOB, &seeds, &permutations, &journal).await?;
+                state_seeds(&run(Phase::Seeds), &JOB, seeds, &permutations, &journal).await?;
             let mut uses = 0;
             for (number, randomness) in (0..).zip(randomness) {
                 let bundles = &[bundle_of(number)];
-                let slice = Slice { job: &JOB, number, bundles, failing: Failing::Opens };
+                let failing = Failing::Opens(&fresh);
+                let slice = Slice { job: &JOB, number, bundles, failing };
                 let run = run(Phase::Slice(number));
-                let task = prepare::<Fp61>(&run, &seeds, &slice, &stated, randomness, &journal);
+                let task = prepare::<Fp61>(&run, &slice, &stated, randomness, &journal);
                 uses += run.with_accusations(task).await?.len();
             }
             Ok(uses)
@@ -101,36 +103,38 @@ fn who_opens_a_false_sum_is_found() {
         let (world, keys) = keyed();
         let bundles = [bundle()];
         let ends = world.run(&Network::default(), |party| {
-            let seeds = JobSeeds::of_party(&keys[party.id.index()], &JOB);
+            let fresh = FreshSeeds::of_party(&keys[party.id.index()], &JOB);
             let randomness = world.randomness(party.id, "false sum");
             let bundles = &bundles;
             async move {
                 let run = |phase| Run { party: party.clone(), instance: JOB.instance(phase) };
                 let permutations = [bundles[0].first().permutation];
                 let journal = Memory::default();
+                let seeds = fresh.seeds();
                 let stated =
-                    state_seeds(&run(Phase::Seeds), &JOB, &seeds, &permutations, &journal).await?;
-                let slice = Slice { job: &JOB, number: 0, bundles, failing: Failing::Opens };
+                    state_seeds(&run(Phase::Seeds), &JOB, seeds, &permutations, &journal).await?;
+                let failing = Failing::Opens(&fresh);
+                let slice = Slice { job: &JOB, number: 0, bundles, failing };
                 let run = run(Phase::Slice(0));
                 if party.id.0 != corrupt {
-                    return prepare::<Fp61>(&run, &seeds, &slice, &stated, randomness, &journal)
+                    return prepare::<Fp61>(&run, &slice, &stated, randomness, &journal)
                         .await
                         .map(drop);
                 }
                 let randomness = Secret::new(randomness);
-                let factors = Factors::expand(&seeds, bundles.iter().map(Bundle::first));
+                let factors = Factors::expand(seeds, bundles.iter().map(Bundle::first));
                 let (stages, headers) =
-                    shuffle_pairs::<Fp61>(&run, &seeds, bundles, &factors).await?;
+                    shuffle_pairs::<Fp61>(&run, seeds, bundles, &factors).await?;
                 let transcripts = countersign(&run, bundles, &headers).await?;
                 let coin = coin::toss(&run, 0, &randomness).await?;
-                let mut sums = masked_sums::<Fp61>(&run, &seeds, &slice, &stages, &coin);
+                let mut sums = masked_sums::<Fp61>(&run, &slice, &stages, &coin);
                 sums[1] += Fp61::ONE;
                 let own: Vec<u8> =
                     coin.0.into_iter().chain(ostrakon_field::to_table(sums)).collect();
                 let kinds = (Kind::SumCommitment, Kind::SumOpening);
                 let opened = coin::commit_and_open(&run, kinds, 0, [3; 32], &own).await?;
                 let said = blame::Said { transcripts: &transcripts, coin: &coin, opened: &opened };
-                Err(blame::open_slice::<Fp61>(&run, &seeds, &slice, &stated, said).await)
+                Err(blame::open_slice::<Fp61>(&run, &fresh, &slice, &stated, said).await)
             }
             .boxed_local()
         });
@@ -206,7 +210,7 @@ fn stated_digests_are_no_test_of_a_factor() {
     let sent = network.sent();
     for (stage, pair) in bundle.first().roles().stages().into_iter().enumerate() {
         let outsider = pair.outsider();
-        let seeds = JobSeeds::of_party(&keys[usize::from(outsider)], &JOB);
+        let seeds = FreshSeeds::of_party(&keys[usize::from(outsider)], &JOB).into_seeds();
         let previous = stage.checked_sub(1).map(|last| stage_output(&seeds, &bundle, last, None));
         let table = columns::stage_input(&seeds, &bundle, stage, previous.as_ref());
         let statements = sent.iter().filter(|(to, m)| {
