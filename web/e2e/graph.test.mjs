@@ -106,6 +106,65 @@ test('connections are asked for, contributed and computed on, and only who asked
   assert.deepEqual(german.complaints, []);
 });
 
+/** What the page says of each stage, in the order in which they pass. */
+const STAGES = [
+  'Agreeing on which contributions count',
+  'Preparing secret shuffles',
+  'Checking that every list is a graph, without seeing one',
+  'Following the connections',
+  'Verifying what was computed',
+  'Opening what was asked for, and nothing else',
+];
+
+test('stages are shown as they pass', async ({ browser, committee }) => {
+  const creator = await Visitor.arrive(browser, DESKTOP);
+  await creator.open(`${committee}/#/ask/graph`);
+  const { page } = creator;
+  await page.getByLabel('What is it about?').fill('How far is everybody from the first one?');
+  await page.getByText('Numbers from 0', { exact: true }).click();
+  // So large that it takes some seconds.
+  await page.getByLabel('How many are there?').fill('2000');
+  await page.getByLabel('Start from').fill('0');
+  await page.getByLabel('How many connections far').fill('6');
+  await page.getByText('Everybody with the link', { exact: true }).click();
+  await page.getByLabel('How many links').fill('1');
+  await page.getByLabel('Fewest contributions').fill('1');
+  await page.getByLabel('Most connections of one contributor').fill('20000');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  const links = page.getByLabel('One link for each person');
+  await links.waitFor();
+  const owner = await Visitor.arrive(browser, PHONE);
+  await owner.open(await links.inputValue());
+  const edges = Array.from({ length: 1999 }, (_, vertex) => `${vertex},${vertex + 1}`);
+  const buffer = Buffer.from(edges.join('\n'));
+  const file = { name: 'line.csv', mimeType: 'text/csv', buffer };
+  await owner.page.getByLabel('File with your connections').setInputFiles(file);
+  await owner.page.getByRole('button', { name: 'Contribute them' }).click();
+  await owner.page.getByText('Your connections are in').waitFor();
+  await owner.leave();
+  await page.getByRole('link', { name: 'Go to the question' }).click();
+  await page.getByRole('button', { name: 'Close, and compute the result' }).click();
+  const step = page.locator('[aria-current="step"]');
+  await step.waitFor();
+  await creator.isAccessible();
+  await creator.fits();
+  await creator.picture('graph-stages');
+  /** @type {string[]} */
+  const seen = [];
+  const result = page.getByRole('heading', { name: 'Result' });
+  while ((await result.count()) === 0) {
+    const [now] = await step.locator('span:first-child').allInnerTexts();
+    if (now && now !== seen.at(-1)) seen.push(now);
+  }
+  const places = seen.map((stage) => STAGES.indexOf(stage));
+  assert.ok(places.length > 1 && !places.includes(-1), `seen: ${seen}`);
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  assert.deepEqual(creator.complaints, []);
+});
+
 test('contributions that are kept are asked about again, and whoever contributes has read so', async ({
   browser,
   committee,

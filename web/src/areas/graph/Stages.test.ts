@@ -52,6 +52,13 @@ test('parts are counted, and what was sent is told', () => {
   expect(shown('computing', { stage: 'checking' })).not.toMatch(/<progress[^>]* value=/);
 });
 
+test('while the result is being read nothing begins anew', () => {
+  const all = stages(shown('done'));
+  expect(all.at(-1)).toContain('now: Opening what was asked for');
+  expect(all.filter((one) => one.endsWith('done'))).toHaveLength(5);
+  expect(stages(shown('too-few'))[0]).toContain('now: ');
+});
+
 test('what a newer server tells is taken for the first stage', () => {
   const [, preparing] = stages(shown('computing', { stage: 'dreaming' }));
   expect(preparing).toContain('now: ');
