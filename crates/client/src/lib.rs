@@ -1,7 +1,8 @@
 //! A device in a room or in a decision, for every front end: which requests leave it, and when. A
 //! [`Participant`] takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
 //! (`docs/spec/follower.md`); a [`Visitor`](visitor::Visitor) decides with others
-//! (`docs/spec/visitor.md`).
+//! (`docs/spec/visitor.md`); a [`Host`](host::Host) acts, and [`Claiming`](host::Claiming) takes an
+//! invitation (`docs/spec/hosting.md`, H1 to H5).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -16,10 +17,12 @@
 mod epoch;
 mod follower;
 mod home;
+pub mod host;
 mod machine;
 mod participant;
 mod pauses;
 mod presence;
+mod refusal;
 mod reports;
 mod request;
 mod taking_part;

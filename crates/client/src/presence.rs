@@ -1,8 +1,6 @@
 //! Where a participant is present (`docs/spec/participant.md`, P3).
 
-use ostrakon_mixing::link::presence_digest;
 use ostrakon_party::PartyId;
-use ostrakon_protocol::Presence;
 
 use crate::epoch::Epoch;
 use crate::home::{
@@ -142,9 +140,7 @@ impl Participant {
         // An answer to an earlier one says nothing of this one.
         self.asked.retain(|_, asked| asked.kind != Kind::Presence);
         let time = self.unix / 1_000;
-        let signature = self.key.sign(&presence_digest(&self.scene.id, time, home));
-        let presence = Presence { key: self.key.verifying_key(), time, signature };
-        self.ask(home, Call::Presence(presence), 0);
+        self.ask(home, Call::presence(&self.key, &self.scene.id, time, home), 0);
     }
 
     pub(crate) fn greeted(&mut self, party: PartyId, welcome: bool) {

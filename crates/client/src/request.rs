@@ -3,7 +3,11 @@
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_crypto::SigningKey;
 use ostrakon_mixing::RoomId;
+use ostrakon_mixing::envelope::{self, Exchange, IssueName};
+use ostrakon_mixing::link::presence_digest;
+use ostrakon_mixing::submission::Submission;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{
     Accepted, ActionsPage, BoardPage, Issue, IssueRequest, Presence, PresenceAnswer, Status,
@@ -161,26 +165,52 @@ impl Request {
 
     /// As it travels, in a room.
     pub fn http(&self, room: &RoomId) -> Http {
+        self.call.http(room)
+    }
+}
+
+impl Call {
+    /// As it travels, in a room.
+    pub fn http(&self, room: &RoomId) -> Http {
         let room = format!("rooms/{}", room.to_hex());
         let got = |path| Http { path, body: None };
-        match &self.call {
-            Call::Status | Call::News { after: None } => got(format!("{room}/status")),
-            Call::News { after: Some(version) } => {
+        match self {
+            Self::Status | Self::News { after: None } => got(format!("{room}/status")),
+            Self::News { after: Some(version) } => {
                 got(format!("{room}/status?after={version}&wait={WAIT}"))
             }
-            Call::Board { from } => got(format!("{room}/board?from={from}")),
-            Call::Actions { from } => got(format!("{room}/actions?from={from}")),
-            Call::Presence(presence) => {
+            Self::Board { from } => got(format!("{room}/board?from={from}")),
+            Self::Actions { from } => got(format!("{room}/actions?from={from}")),
+            Self::Presence(presence) => {
                 Http { path: format!("{room}/presence"), body: Some(Body::Json(json(presence))) }
             }
-            Call::Issue { epoch, request } => {
+            Self::Issue { epoch, request } => {
                 got(format!("{room}/epochs/{epoch}/issue?{}", query(request)))
             }
-            Call::Submit { epoch, request } => Http {
+            Self::Submit { epoch, request } => Http {
                 path: format!("{room}/epochs/{epoch}/submission"),
                 body: Some(Body::Json(json(request))),
             },
         }
+    }
+
+    /// To note that the participant with this key is there, at `time` in seconds since 1970.
+    pub fn presence(key: &SigningKey, room: &RoomId, time: u64, home: PartyId) -> Self {
+        let signature = key.sign(&presence_digest(room, time, home));
+        Self::Presence(Presence { key: key.verifying_key(), time, signature })
+    }
+
+    /// What a server gives for this participant's slot.
+    pub fn issue(key: &SigningKey, name: &IssueName) -> Self {
+        let exchange = Exchange::new(key, name).public();
+        let signature = key.sign(&envelope::request_digest(name, &exchange));
+        let request = IssueRequest { key: key.verifying_key(), exchange, signature };
+        Self::Issue { epoch: name.number, request }
+    }
+
+    /// To take what this participant submits: the same for all servers.
+    pub fn submit(key: &SigningKey, epoch: u64, Submission { slot, body, .. }: Submission) -> Self {
+        Self::Submit { epoch, request: SubmissionRequest { key: key.verifying_key(), slot, body } }
     }
 }
 

@@ -1,10 +1,8 @@
 //! What a participant does in an epoch (`docs/spec/participant.md`, P2, P4, P5).
 
-use ostrakon_mixing::envelope;
-use ostrakon_mixing::envelope::{Exchange, IssueName};
+use ostrakon_mixing::envelope::{self, IssueName};
 use ostrakon_mixing::submission::{NoSubmission, Submission};
 use ostrakon_party::PartyId;
-use ostrakon_protocol::{IssueRequest, SubmissionRequest};
 
 use crate::epoch::{Epoch, Stage};
 use crate::machine::{Action, News, Participant};
@@ -81,29 +79,15 @@ impl Participant {
         }
         for party in parties {
             let call = match &submission {
-                Some(submission) => self.submit_call(number, submission),
-                None => self.issue_call(number, party),
+                Some(submission) => Call::submit(&self.key, number, submission.clone()),
+                None => Call::issue(&self.key, &self.issue_name(number, party)),
             };
             self.ask(party, call, 0);
         }
     }
 
-    fn submit_call(&self, epoch: u64, submission: &Submission) -> Call {
-        let Submission { slot, body, .. } = submission;
-        let key = self.key.verifying_key();
-        Call::Submit { epoch, request: SubmissionRequest { key, slot: *slot, body: body.clone() } }
-    }
-
     fn issue_name(&self, number: u64, party: PartyId) -> IssueName {
         IssueName { room: self.scene.id, number, party }
-    }
-
-    fn issue_call(&self, epoch: u64, party: PartyId) -> Call {
-        let name = self.issue_name(epoch, party);
-        let exchange = Exchange::new(&self.key, &name).public();
-        let signature = self.key.sign(&envelope::request_digest(&name, &exchange));
-        let request = IssueRequest { key: self.key.verifying_key(), exchange, signature };
-        Call::Issue { epoch, request }
     }
 
     /// Takes what a server gave, if it is genuine.

@@ -31,23 +31,6 @@ pub fn ballots(outbox: &outbox::Outbox) -> String {
     inner::json(&outbox.ballots().iter().map(view).collect::<Vec<_>>())
 }
 
-/// Signs with both keys that `key` takes the invitation: JSON, to be sent to the first server.
-/// `servers` is the answer of `GET /api/v1/servers`.
-///
-/// # Errors
-/// If `servers` is malformed, or `room` is no room's name.
-#[wasm_bindgen]
-pub fn claim(
-    servers: &str,
-    room: &str,
-    invitation: &DeviceKey,
-    key: &DeviceKey,
-) -> Result<String, JsError> {
-    let servers = inner::servers(servers).map_err(shown)?;
-    let room = inner::room_id(room).map_err(shown)?;
-    Ok(inner::json(&hosting::Claim::sign(&servers.digest(), &room, &invitation.key, &key.key)))
-}
-
 /// What the hosts of a room did, believed only as far as they signed it in an unbroken chain.
 #[wasm_bindgen]
 pub struct HostLog(pub(crate) Rc<RefCell<Following>>);
@@ -83,7 +66,7 @@ impl HostLog {
     /// # Errors
     /// If one of them may not follow; those before it were taken in.
     pub fn read(&mut self, actions: &str) -> Result<(), JsError> {
-        self.0.borrow_mut().take_actions(actions).map_err(shown)
+        self.0.borrow_mut().read_actions(actions).map_err(shown)
     }
 
     /// What has changed since this was asked before, as JSON: `{length, head, closed, erased,
@@ -111,12 +94,6 @@ impl HostLog {
         act(self.0.borrow().log(), key, time, deed).map_err(|refused| shown(refused.detail))
     }
 
-    /// Why [`HostLog::act`] would refuse, as a word that the page has a sentence for in every
-    /// language; `undefined` if it would not. See [`Refused::code`].
-    pub fn refusal(&self, key: &DeviceKey, deed: &str) -> Option<String> {
-        act(self.0.borrow().log(), key, 0, deed).err().map(|refused| refused.code.to_owned())
-    }
-
     /// Puts the answer to poll `number` into the outbox; JSON like `{"choice": [0]}`, `{"rating":
     /// 4}`, `{"text": "words"}`.
     ///
@@ -142,9 +119,10 @@ impl HostLog {
     }
 }
 
-/// Why an action is not made.
-#[derive(Debug)]
-struct NotDone {
+/// Why an action is not made: a word that the page has a sentence for in every language
+/// ([`Refused::code`]), and a sentence.
+#[derive(Debug, Serialize)]
+pub struct NotDone {
     code: &'static str,
     detail: String,
 }
@@ -155,13 +133,17 @@ impl From<Refused> for NotDone {
     }
 }
 
-fn act(log: &hosting::HostLog, key: &DeviceKey, time: u64, deed: &str) -> Result<String, NotDone> {
+/// Reads a deed.
+pub fn read_deed(text: &str) -> Result<Deed, NotDone> {
     let unknown = |error| NotDone {
         code: "deed",
         detail: format!("this is nothing that a host does: {error}"),
     };
-    let deed: Deed = serde_json::from_str(deed).map_err(unknown)?;
-    let signed = log.act(&key.key, time, deed);
+    serde_json::from_str(text).map_err(unknown)
+}
+
+fn act(log: &hosting::HostLog, key: &DeviceKey, time: u64, deed: &str) -> Result<String, NotDone> {
+    let signed = log.act(&key.key, time, read_deed(deed)?);
     log.check(&signed)?;
     Ok(inner::json(&signed))
 }

@@ -7,7 +7,7 @@ use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::{Entry, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_mixing::link::Link;
-use ostrakon_mixing::{RoomDescriptor, RoomId, Servers, engines};
+use ostrakon_mixing::{RoomDescriptor, Servers, engines};
 use ostrakon_party::{SessionId, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -57,11 +57,6 @@ pub fn trust(engine: &str, servers: usize) -> Trust {
     let known = kind.and_then(|kind| engines::trust(kind, servers).ok());
     let all = || Trust::all_but_one(servers.clamp(1, 255)).expect("so many can be");
     known.unwrap_or_else(all)
-}
-
-pub fn room_id(hex: &str) -> Result<RoomId, Sentence> {
-    RoomId::from_hex(hex)
-        .ok_or_else(|| "this is no room's name: it must have 32 hexadecimal digits".to_owned())
 }
 
 #[derive(Serialize)]

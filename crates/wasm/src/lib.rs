@@ -6,6 +6,7 @@
 //! clock and no network here; the only randomness is a fresh device key's. What `inner` does is
 //! tested natively, without a browser.
 
+mod acting;
 mod asking;
 mod changes;
 mod deciding;
@@ -152,6 +153,12 @@ pub fn people_for(minimum: u32, engine: &str, servers: usize) -> u32 {
 #[wasm_bindgen(js_name = minimumFor)]
 pub fn minimum_for(people: u32, engine: &str, servers: usize) -> u32 {
     room::minimum_for(people, &inner::trust(engine, servers))
+}
+
+/// The places that suit so many people who are expected: `least`, doubled as often as needed.
+#[wasm_bindgen(js_name = placesFor)]
+pub fn places_for(people: u32, least: u32) -> u32 {
+    ostrakon_client::host::places_for(people, least)
 }
 
 /// How many more people have to come until a minimum is met; `present` counts those who are there,

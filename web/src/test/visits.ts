@@ -1,9 +1,9 @@
-// Servers of a decision that answer as they are written to have answered, in
-// `crates/client/tests/traces`.
+// Servers that answer as they are written to have answered, in `crates/client/tests/traces`.
 
 import { readFileSync } from 'node:fs';
 
 import { systemClock, type Clock } from '../lib/page/clock';
+import type { Reply, Request } from '../lib/servers/api';
 
 /** A request that was sent; a body of bytes is in base64url. */
 export interface Sent {
@@ -32,10 +32,20 @@ export interface Exchange extends Sent {
   answer: string;
 }
 
-export function scriptOf(name: string): Script {
-  const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(path, 'utf8')) as Script;
+/** See `crates/client/tests/host/script.rs`. */
+export interface HostScript extends Pick<Script, 'key' | 'seed' | 'start' | 'lasts' | 'exchanges'> {
+  servers: unknown;
+  descriptor: unknown;
+  invitation: number[] | null;
+  wishes: { at: number; deed: unknown }[];
 }
+
+export function scriptOf<S = Script>(name: string): S {
+  const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(path, 'utf8')) as S;
+}
+
+type Exchanged = Pick<Script, 'start' | 'exchanges'>;
 
 export class Played {
   readonly sent: Sent[] = [];
@@ -44,7 +54,7 @@ export class Played {
   private left: Exchange[];
   private readonly given: Exchange[] = [];
 
-  constructor(readonly script: Script) {
+  constructor(readonly script: Exchanged) {
     this.left = [...script.exchanges];
   }
 
@@ -59,6 +69,17 @@ export class Played {
     return found;
   }
 
+  /** A server that answers so. */
+  server(party: number, clock: Clock) {
+    return {
+      carry: async ({ path, body, patience }: Request, signal: AbortSignal): Promise<Reply> => {
+        const found = this.answer(party, path, body);
+        await clock.sleep(found?.delay ?? patience, signal);
+        return { status: found?.status ?? 0, body: found?.answer ?? '' };
+      },
+    };
+  }
+
   /** The records that were handed in. */
   handedIn(): { party: number; body: string }[] {
     return this.sent.flatMap(({ party, path, body }) =>
@@ -68,7 +89,7 @@ export class Played {
 }
 
 /** What is written to be sent. */
-export const written = ({ exchanges }: Script): Sent[] =>
+export const written = ({ exchanges }: Exchanged): Sent[] =>
   exchanges.map(({ at, party, path, body }) => ({ at, party, path, body }));
 
 /** The clock of vitest's timers, on which what is due at once takes no time. */

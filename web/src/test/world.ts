@@ -119,10 +119,6 @@ export class FakeServer implements Server {
     return { status: 200, body: JSON.stringify(answer) };
   }
 
-  claim(): Promise<void> {
-    return Promise.reject(new Problem(403, 'not asked in these tests'));
-  }
-
   code(): Promise<{ room: string; servers: string }> {
     return Promise.reject(new Problem(404, 'not asked in these tests'));
   }

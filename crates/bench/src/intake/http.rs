@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 const LONGEST: usize = 1 << 30;
 
 /// A request as it is sent.
+#[derive(Debug, PartialEq)]
 pub struct Request(Vec<u8>);
 
 impl Request {

@@ -1,15 +1,15 @@
-//! What a participant computes, and how its requests read.
+//! What a participant computes. What it asks for reads as every participant's does
+//! ([`ostrakon_client::Call`]); when it asks is this program's: as fast as servers answer.
 
 use anyhow::{Context, Result};
+use ostrakon_client::{Body, Call, Http};
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
-use ostrakon_mixing::engine::ClientEngine;
-use ostrakon_mixing::envelope;
-use ostrakon_mixing::envelope::{Exchange, IssueName, Issued};
-use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
-use ostrakon_mixing::ruffle::client::RuffleClient;
-use ostrakon_mixing::{Content, RoomDescriptor, RoomId, RowFormat, Servers};
+use ostrakon_mixing::envelope::{self, IssueName, Issued};
+use ostrakon_mixing::link::PRESENCE_SECONDS;
+use ostrakon_mixing::submission::Author;
+use ostrakon_mixing::{Content, RoomDescriptor, RoomId, Servers, engines};
 use ostrakon_party::{PartyId, SessionId};
-use ostrakon_protocol::{Issue, IssueRequest, Presence, ServersInfo, SubmissionRequest};
+use ostrakon_protocol::{Issue, ServersInfo};
 
 use super::http::{Answer, Request};
 
@@ -43,7 +43,8 @@ pub struct Participant {
 
 /// That a participant is there, at its home, at a time.
 pub struct Statement {
-    said: Presence,
+    /// In seconds since 1970.
+    time: u64,
     /// As it is sent.
     pub request: Request,
 }
@@ -51,7 +52,7 @@ pub struct Statement {
 impl Statement {
     /// Whether servers take it at `now`, in seconds since 1970, and for a while longer.
     pub fn is_fresh(&self, now: u64) -> bool {
-        now.abs_diff(self.said.time) <= PRESENCE_SECONDS / 2
+        now.abs_diff(self.time) <= PRESENCE_SECONDS / 2
     }
 }
 
@@ -82,30 +83,15 @@ impl Participant {
 
     /// States that it is there, at `time` in seconds since 1970.
     pub fn state_presence(&self, room: &Room, time: u64) -> Statement {
-        let digest = presence_digest(&room.id, time, PartyId(self.home(room) as u8));
-        let said =
-            Presence { key: self.key.verifying_key(), time, signature: self.key.sign(&digest) };
-        let body = serde_json::to_string(&said).expect("plain data");
-        let request =
-            Request::post(&format!("/api/v1/rooms/{}/presence", room.id.to_hex()), "", &body);
-        Statement { said, request }
+        let home = PartyId(self.home(room) as u8);
+        Statement { time, request: sent(room, &Call::presence(&self.key, &room.id, time, home)) }
     }
 
     /// Its requests of an epoch, at `time` in seconds since 1970.
     pub fn requests(&self, room: &Room, epoch: u64, time: u64) -> Requests {
-        let id = room.id.to_hex();
-        let key = self.key.verifying_key();
         let issue = |party: u8| {
             let name = IssueName { room: room.id, number: epoch, party: PartyId(party) };
-            let exchange = Exchange::new(&self.key, &name).public();
-            let signature = self.key.sign(&envelope::request_digest(&name, &exchange));
-            let request = serde_json::to_value(IssueRequest { key, exchange, signature })
-                .expect("plain data");
-            let field = |name: &str| request[name].as_str().expect("hexadecimal").to_owned();
-            let query = ["key", "exchange", "signature"]
-                .map(|name| format!("{name}={}", field(name)))
-                .join("&");
-            Request::get(&format!("/api/v1/rooms/{id}/epochs/{epoch}/issue?{query}"))
+            sent(room, &Call::issue(&self.key, &name))
         };
         let issues = (0u8..).take(room.servers.keys.len()).map(issue).collect();
         Requests { presence: self.state_presence(room, time), issues }
@@ -127,16 +113,24 @@ impl Participant {
     /// If the servers contradict each other.
     pub fn submission(&self, room: &Room, epoch: u64, issued: Vec<Issued>) -> Result<Request> {
         let issued: Vec<_> = issued.into_iter().map(Some).collect();
-        let agreed = envelope::agreed(&issued).context("the servers contradict each other")?;
+        let (servers, of) = (&room.servers, &room.descriptor);
+        let author =
+            Author { engine: engines::client(of.engine), servers, room: of, key: &self.key };
+        let agreed = author.agreed(&issued).context("the servers contradict each other")?;
         let content = Content::Message(self.message(epoch));
-        let format = RowFormat::new(&room.descriptor, epoch);
-        let row = format.encode(&content, &format.padding(&self.key))?;
-        let (context, material) = (&agreed.context, &agreed.material);
-        let body =
-            RuffleClient.submit(&room.servers, context, agreed.slot, material, &row, &self.key)?;
-        let request = SubmissionRequest { key: self.key.verifying_key(), slot: agreed.slot, body };
-        let path = format!("/api/v1/rooms/{}/epochs/{epoch}/submission", room.id.to_hex());
-        Ok(Request::post(&path, "", &serde_json::to_string(&request).expect("plain data")))
+        let submission = author.submission_of(&agreed, &content)?;
+        Ok(sent(room, &Call::submit(&self.key, epoch, submission)))
+    }
+}
+
+/// A request as it is sent.
+fn sent(room: &Room, call: &Call) -> Request {
+    let Http { path, body } = call.http(&room.id);
+    let path = format!("/api/v1/{path}");
+    match body {
+        Some(Body::Json(text)) => Request::post(&path, "", &text),
+        Some(Body::Bytes(_)) => unreachable!("what a participant says is JSON"),
+        None => Request::get(&path),
     }
 }
 
@@ -157,7 +151,8 @@ mod tests {
         assert!(!first.is_fresh(1061) && !first.is_fresh(1121));
         let later = participant.state_presence(&room, 1121);
         assert!(later.is_fresh(1121));
-        let digest = presence_digest(&room.id, 1121, PartyId(1));
-        assert!(later.said.key.verifies(&digest, &later.said.signature));
+        let stated = Call::presence(&participant.key, &room.id, 1121, PartyId(1));
+        assert_eq!(later.request, sent(&room, &stated));
+        assert_ne!(later.request, first.request);
     }
 }

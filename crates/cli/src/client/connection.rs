@@ -4,6 +4,7 @@ pub mod driver;
 
 use std::time::Duration;
 
+use ostrakon_client::host::Refusal;
 use ostrakon_client::{Body, Http};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
@@ -58,6 +59,15 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// What the server at `origin` said to a state machine's request, or that it said nothing.
+    pub fn of(origin: &str, said: Option<Refusal>) -> Self {
+        let origin = origin.to_owned();
+        match said {
+            Some(Refusal { status, detail }) => Self::Refused { origin, status, detail },
+            None => Self::Unreachable { origin, cause: "no answer came in time".into() },
+        }
+    }
+
     /// The HTTP status, if the server said no.
     pub fn status(&self) -> Option<u16> {
         match self {

@@ -100,11 +100,7 @@ impl Deployment {
 
     /// What a server said, or that it said nothing.
     fn said(&self, party: PartyId, refusal: Option<Refusal>) -> anyhow::Error {
-        let origin = self.origin(party).to_owned();
-        failure::call(match refusal {
-            Some(Refusal { status, detail }) => CallError::Refused { origin, status, detail },
-            None => CallError::Unreachable { origin, cause: "no answer came in time".into() },
-        })
+        failure::call(CallError::of(self.origin(party), refusal))
     }
 
     /// Why something was not done.

@@ -7,17 +7,18 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use ostrakon_broadcast::hosting::Claim;
-use ostrakon_crypto::SigningKey;
+use ostrakon_client::host::{ClaimAction, ClaimNews, Claiming, SCHEDULER};
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_mixing::RoomId;
 use ostrakon_mixing::link::Invitation;
-use ostrakon_protocol::Accepted;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::connection::CallError;
+use super::connection::driver::{Driver, Transport};
 use super::room::Room;
 use crate::{failure, secret, system};
 
@@ -113,7 +114,7 @@ impl Member {
     /// # Errors
     /// If the key is not admitted and there is no invitation, or the invitation was used on another
     /// device.
-    pub async fn admit(&self, room: &Room) -> Result<()> {
+    pub async fn admit(&self, room: &Arc<Room>) -> Result<()> {
         let own = self.key();
         let key = own.verifying_key();
         if room.host_log().await?.admits(&key) {
@@ -126,27 +127,26 @@ impl Member {
                 key.to_hex()
             );
         };
-        let claim = Claim::sign(&room.servers.digest(), &room.link.room, &invitation.key(), &own);
-        hand_in(room, &claim).await
+        let seed = Secret::new(system::random());
+        let claiming = Claiming::new(room.scene.clone(), &invitation.key(), &own, seed);
+        claim(Driver::new(claiming, Arc::clone(room)), room.connection(SCHEDULER).origin()).await
     }
 }
 
-/// Gives a claim to the server that puts all of them in order; the others only name it.
-async fn hand_in(room: &Room, claim: &Claim) -> Result<()> {
-    let path = format!("rooms/{}/claims", room.link.room.to_hex());
-    let mut silent = None;
-    for party in room.parties() {
-        match room.connection(party).post::<Accepted>(&path, claim).await {
-            Ok(_) => return Ok(()),
-            Err(error) if error.status() == Some(421) => {}
-            Err(error @ CallError::Unreachable { .. }) => silent = Some(error),
-            Err(error) => return Err(failure::call(error)),
+/// Claims an invitation, once; `origin` is the first server's.
+async fn claim<T: Transport>(mut driver: Driver<Claiming, T>, origin: &str) -> Result<()> {
+    loop {
+        while let Some(action) = driver.next_other() {
+            let ClaimAction::Tell(news) = action else { continue };
+            let said = match news {
+                ClaimNews::Taken => return Ok(()),
+                ClaimNews::Refused(refusal) => Some(refusal),
+                ClaimNews::Away => None,
+            };
+            return Err(failure::call(CallError::of(origin, said)));
         }
+        driver.turn().await;
     }
-    Err(silent.map_or_else(
-        || failure::unreachable("no server takes the invitation; try again"),
-        failure::call,
-    ))
 }
 
 #[cfg(test)]

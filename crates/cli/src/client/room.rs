@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use futures::future::BoxFuture;
 use ostrakon_broadcast::SignedEntry;
-use ostrakon_broadcast::hosting::{HostLog, SignedAction};
+use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_client::{Follower, Http, Millis, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, VerifyingKey};
 use ostrakon_messaging::params::CYCLE;
@@ -200,27 +200,13 @@ impl Room {
     /// # Errors
     /// If no server shows one that holds.
     pub async fn host_log(&self) -> Result<HostLog> {
-        Ok(self.host_log_and(u64::MAX).await?.0)
-    }
-
-    /// The same, and the action of this number in it.
-    ///
-    /// # Errors
-    /// As of [`Room::host_log`].
-    pub async fn host_log_and(&self, number: u64) -> Result<(HostLog, Option<SignedAction>)> {
-        let logs =
-            futures::future::join_all(self.parties().map(|party| self.host_log_of(party, number)))
-                .await;
+        let logs = self.parties().map(|party| self.host_log_of(party));
         let mut failed = None;
-        let mut longest: Option<(HostLog, Option<SignedAction>)> = None;
-        for log in logs {
+        let mut longest: Option<HostLog> = None;
+        for log in futures::future::join_all(logs).await {
             match log {
-                Ok(read)
-                    if longest
-                        .as_ref()
-                        .is_none_or(|longest| longest.0.length() < read.0.length()) =>
-                {
-                    longest = Some(read)
+                Ok(log) if longest.as_ref().is_none_or(|other| other.length() < log.length()) => {
+                    longest = Some(log);
                 }
                 Ok(_) => {}
                 Err(error) => failed = Some(error),
@@ -231,27 +217,20 @@ impl Room {
         })
     }
 
-    async fn host_log_of(
-        &self,
-        party: PartyId,
-        number: u64,
-    ) -> Result<(HostLog, Option<SignedAction>)> {
+    async fn host_log_of(&self, party: PartyId) -> Result<HostLog> {
         let path = format!("rooms/{}/actions", self.link.room.to_hex());
         let mut log = HostLog::new(&self.servers, &self.descriptor);
-        let mut found = None;
         loop {
             let page =
                 self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
             let page = page.map_err(failure::call)?;
             if page.actions.is_empty() {
-                return Ok((log, found));
+                return Ok(log);
             }
             let taken = page.actions.iter().try_for_each(|action| log.apply(action));
             taken.map_err(|error| {
                 failure::unproven(format!("P{} shows a forged host log: {error}", party.0))
             })?;
-            found = found
-                .or_else(|| page.actions.into_iter().find(|signed| signed.action.number == number));
         }
     }
 
@@ -285,7 +264,7 @@ pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
     connection.get(path, &()).await.map_err(failure::call)
 }
 
-pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
+pub(crate) fn servers_of(info: &ServersInfo) -> Result<Servers> {
     let session = Digest::from_hex(&info.session).context("the session is no digest")?;
     let keys: Option<Vec<_>> =
         info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();

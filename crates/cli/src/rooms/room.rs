@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ostrakon_client::host::places_for;
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::room::{Admission, PRACTICE, USUAL_MINIMUM, minimum_for, people_for};
 use ostrakon_mixing::{EngineKind, Mode, RoomId, engines};
@@ -229,13 +230,10 @@ impl Create {
         }
     }
 
-    /// The places. Rooms of few sizes: what the servers have prepared for one serves the others.
+    /// The places.
     fn capacity(&self) -> u32 {
-        let mut places = USUAL_CAPACITY;
-        while places < 2 * self.people.unwrap_or(0) {
-            places *= 2;
-        }
-        self.capacity.unwrap_or(places)
+        let suits = || places_for(self.people.unwrap_or(0), USUAL_CAPACITY);
+        self.capacity.unwrap_or_else(suits)
     }
 
     fn new_room(&self) -> Result<NewRoom> {

@@ -3,8 +3,9 @@
 use ostrakon_decide::SignedRecord;
 
 use super::making::Making;
-use super::request::{Answer, Refusal};
+use super::request::Answer;
 use crate::pauses::Errand;
+use crate::refusal::Refusal;
 use crate::time::Millis;
 
 /// What a server said to a record.

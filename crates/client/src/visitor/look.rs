@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::decisions::DecisionInfo;
 
-use super::request::Refusal;
 use crate::pauses::Draws;
+use crate::refusal::Refusal;
 use crate::time::Millis;
 
 /// The first pause between two looks while something is awaited, and the longest: they double.

@@ -14,8 +14,9 @@ use super::keeping::Keeping;
 use super::look::Look;
 use super::news::{Action, Deed, News};
 use super::reading::{Doubt, Reading};
-use super::request::{Answer, Call, Kind, Refusal, Request};
+use super::request::{Answer, Call, Kind, Request};
 use crate::pauses::Draws;
+use crate::refusal::Refusal;
 use crate::time::{Clock, Millis};
 
 /// The machine is woken after so long at the latest.

@@ -15,8 +15,9 @@ mod reading;
 mod request;
 mod stock;
 
+pub use crate::refusal::Refusal;
 pub use machine::Visitor;
 pub use news::{Action, Deed, Failure, News};
 pub use reading::Doubt;
-pub use request::{Answer, Call, Refusal, Request};
+pub use request::{Answer, Call, Request};
 pub use stock::{Filling, Stock};

@@ -4,7 +4,8 @@ use ostrakon_decide::{InvalidKey, Refused};
 use ostrakon_party::PartyId;
 
 use super::reading::Doubt;
-use super::request::{Refusal, Request};
+use super::request::Request;
+use crate::refusal::Refusal;
 
 /// The server that puts all records into one order.
 pub(crate) const SEQUENCER: PartyId = PartyId(0);

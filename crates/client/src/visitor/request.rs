@@ -6,9 +6,9 @@ use ostrakon_party::PartyId;
 use ostrakon_protocol::decisions::{
     Acknowledged, DecisionInfo, DepositReceipt, RecordTaken, RecordsPage, StockLevel,
 };
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::refusal::Refusal;
 use crate::request::{Body, Http, PATIENCE, Sending, WAIT};
 use crate::time::Millis;
 
@@ -81,27 +81,6 @@ pub enum Call {
         /// The keys.
         keys: Vec<u8>,
     },
-}
-
-/// A server's no.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The HTTP status.
-    pub status: u16,
-    /// The server's explanation, in English; empty if there is none.
-    pub detail: String,
-}
-
-impl Refusal {
-    /// Whether the same request may succeed later.
-    pub fn passes(&self) -> bool {
-        matches!(self.status, 408 | 429 | 500..)
-    }
-
-    /// Another record came first, or the date has passed.
-    pub(crate) fn is_overtaken(&self) -> bool {
-        self.status == 409
-    }
 }
 
 /// What came of a request.
@@ -221,19 +200,10 @@ impl Answer {
                 of(body, |given: DepositReceipt| Self::Deposited(given.receipt))
             }
             (200..300, Kind::Level) => of(body, Self::Level),
-            (400..600, _) => Self::Refused(Refusal { status, detail: detail(body) }),
+            (400..600, _) => Self::Refused(Refusal::read(status, body)),
             _ => Self::Nothing,
         }
     }
-}
-
-/// The explanation in a problem document.
-fn detail(body: &[u8]) -> String {
-    #[derive(Deserialize)]
-    struct Problem {
-        detail: String,
-    }
-    serde_json::from_slice::<Problem>(body).map(|problem| problem.detail).unwrap_or_default()
 }
 
 #[cfg(test)]

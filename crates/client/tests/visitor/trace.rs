@@ -23,7 +23,7 @@ impl Script {
         let (device, seed) = (SigningKey::from_seed(&self.key), Secret::new(self.seed));
         let id = DecisionId::from_hex(&self.decision).unwrap();
         let mut visitor = Visitor::new(operators(), id, None, device, &seed);
-        let (mut memory, mut played) = (Memory::default(), Played::new(self));
+        let (mut memory, mut played) = (Memory::default(), Played::new(&self.exchanges));
         let mut answers: BTreeMap<(Millis, u64), Exchange> = BTreeMap::new();
         let mut wishes = self.wishes.iter().peekable();
         let (mut now, end) = (self.start, self.start + self.lasts);

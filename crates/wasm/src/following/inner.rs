@@ -27,6 +27,8 @@ const BACK: u64 = 2 * CYCLE;
 /// A room that is followed, and what the page has not been told of it.
 pub struct Following {
     pub machine: Follower,
+    /// The room.
+    pub scene: Arc<Scene>,
     touched: Touched,
     board: Board,
     /// Entries that nobody has read.
@@ -56,11 +58,11 @@ struct ReportJson {
 
 impl Following {
     pub fn new(pinned: &str, room: &str, seed: &[u8]) -> Result<Self, Sentence> {
-        let scene = Scene::new(servers(pinned)?, descriptor(room)?);
+        let scene = Arc::new(Scene::new(servers(pinned)?, descriptor(room)?));
         let seed = seed.try_into().map_err(|_| "a seed has 32 bytes".to_owned())?;
-        let machine = Follower::new(Arc::new(scene), Secret::new(seed), BACK);
+        let machine = Follower::new(Arc::clone(&scene), Secret::new(seed), BACK);
         let (touched, board, entries) = Default::default();
-        Ok(Self { machine, touched, board, entries })
+        Ok(Self { machine, scene, touched, board, entries })
     }
 
     pub fn log(&self) -> &HostLog {
@@ -121,9 +123,11 @@ impl Following {
         self.machine.reread();
     }
 
-    pub fn take_actions(&mut self, actions: &str) -> Result<(), Sentence> {
-        let actions: Vec<SignedAction> =
-            list(actions, "the server's list of the host's actions is malformed")?;
+    pub fn read_actions(&mut self, actions: &str) -> Result<(), Sentence> {
+        self.take_actions(list(actions, "the server's list of the host's actions is malformed")?)
+    }
+
+    pub fn take_actions(&mut self, actions: Vec<SignedAction>) -> Result<(), Sentence> {
         let length = self.log().length();
         let taken = self.machine.take_actions(actions.clone());
         let taken_in = usize::try_from(self.log().length() - length).unwrap_or(usize::MAX);

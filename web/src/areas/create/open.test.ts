@@ -9,13 +9,14 @@ import { hostedRooms, isToModerate } from '../../lib/hosts/hosted';
 import type { NewRoom } from '../../lib/hosts/hosting';
 import { LogBook } from '../../lib/hosts/hostlog';
 import { memory } from '../../test/memory';
+import { scriptOf, type HostScript } from '../../test/visits';
 import { loadForTest } from '../../test/world';
 import { Altered, Asking, settle, type Around } from './open';
 import { usual } from './settings';
 
 beforeAll(loadForTest);
 
-const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
+const SERVERS = JSON.stringify(scriptOf<HostScript>('host').servers);
 const policy = {
   servers: 3,
   create: 'anyone' as const,
@@ -35,10 +36,11 @@ class Opener {
   /** Looks at the room that find nothing. */
   hidden = 0;
   /** What is wrong with actions. */
-  broken: Error | null = null;
+  broken: Problem | null = null;
   /** What it makes of a wish. */
   bend: Partial<NewRoom> = {};
   readonly actions: unknown[] = [];
+  private time = 1_700_000_000_000;
 
   around(): Around {
     return {
@@ -55,16 +57,29 @@ class Opener {
           });
           return roomId(this.descriptor);
         },
-        actions: (_, from) => Promise.resolve(this.actions.slice(from)),
-        act: async (_, signed) => {
-          if (this.broken) throw this.broken;
-          this.asked.push('act');
-          this.actions.push(JSON.parse(signed));
-        },
+        carry: ({ path, body }) => Promise.resolve(this.carry(path, body)),
       }),
       connect: (pin) => this.connect(pin),
-      clock: { now: () => 1_700_000_000_000, sleep: () => Promise.resolve() },
+      clock: {
+        now: () => this.time,
+        sleep: (ms) => {
+          this.time += ms;
+          return Promise.resolve();
+        },
+      },
     };
+  }
+
+  private carry(path: string, body: string | null) {
+    if (body === null) {
+      const actions = this.actions.slice(Number(/from=(\d+)/.exec(path)?.[1]));
+      return { status: 200, body: JSON.stringify({ actions }) };
+    }
+    const { broken } = this;
+    if (broken) return { status: broken.status, body: JSON.stringify({ detail: broken.message }) };
+    this.asked.push('act');
+    this.actions.push(JSON.parse(body));
+    return { status: 201, body: JSON.stringify({ number: this.actions.length - 1 }) };
   }
 
   private async connect(pin: Pin): Promise<Deployment> {

@@ -4,7 +4,13 @@
 import { Actor } from '../../lib/hosts/acting';
 import { Problem } from '../../lib/servers/api';
 import { systemClock, type Clock } from '../../lib/page/clock';
-import { DeviceKey, HostLog, loadCryptography, serversDigest } from '../../lib/page/cryptography';
+import {
+  DeviceKey,
+  HostLog,
+  beginHosting,
+  loadCryptography,
+  serversDigest,
+} from '../../lib/page/cryptography';
 import { connect, type Deployment, type Pin } from '../../lib/servers/deployment';
 import { forget, remember, type Storage } from '../../lib/hosts/hosted';
 import { HostingServer, type NewRoom } from '../../lib/hosts/hosting';
@@ -29,7 +35,7 @@ export interface Opened {
 export interface Around {
   origin: string;
   storage: Storage;
-  at: (origin: string) => Pick<HostingServer, 'servers' | 'create' | 'actions' | 'act'>;
+  at: (origin: string) => Pick<HostingServer, 'servers' | 'create' | 'carry'>;
   connect: (pin: Pin, origin: string) => Promise<Deployment>;
   clock: Clock;
 }
@@ -118,15 +124,20 @@ export class Altered extends LocalizedError {}
 
 /** The host's first action: from now on the projector shows what was approved. */
 async function moderate(
-  { pin, operators, servers, descriptor }: Deployment,
+  { operators, servers, descriptor }: Deployment,
   seed: string,
   { at, clock }: Around,
 ): Promise<void> {
   const log = new HostLog(servers, descriptor);
   const asked = operators.map(({ origin }) => at(origin));
-  await new Actor(pin.room, asked, log, DeviceKey.fromInvitation(seed), clock, () => undefined).act(
-    () => ({ moderate: { on: true } }),
-  );
+  const machine = beginHosting(log, DeviceKey.fromInvitation(seed), false);
+  const leaving = new AbortController();
+  const actor = new Actor(machine, asked, log, clock, leaving.signal, () => undefined);
+  try {
+    await actor.act(() => ({ moderate: { on: true } }));
+  } finally {
+    leaving.abort();
+  }
 }
 
 /** One of the servers opens rooms; the others say that it is another one. */

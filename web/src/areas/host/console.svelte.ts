@@ -2,11 +2,10 @@
 
 import { Actor, type Deed } from '../../lib/hosts/acting';
 import { systemClock } from '../../lib/page/clock';
-import { DeviceKey } from '../../lib/page/cryptography';
+import { DeviceKey, beginHosting } from '../../lib/page/cryptography';
 import type { Deployment, Pin } from '../../lib/servers/deployment';
 import { isToModerate, remember, type Hosted } from '../../lib/hosts/hosted';
 import type { PollForm } from '../../lib/hosts/hostlog';
-import { HostingServer } from '../../lib/hosts/hosting';
 import { messagesOf } from '../../lib/hosts/wall/moderation';
 import { epochOf } from '../../lib/hosts/wall/polls';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
@@ -127,8 +126,9 @@ export class Console extends Viewing {
     const hosted = (this.hosting = { ...this.pin, name: deployment.name, seed: this.seed });
     const unmoderated = isToModerate(localStorage, hosted);
     this.remembered = remember(localStorage, { ...hosted, ...(unmoderated && { moderate: true }) });
-    const servers = deployment.operators.map(({ origin }) => new HostingServer(origin));
-    this.actor = new Actor(this.pin.room, servers, log, key, systemClock, grown);
+    const machine = beginHosting(log, key, true);
+    const servers = this.servers(deployment);
+    this.actor = new Actor(machine, servers, log, systemClock, signal, grown);
     // What its host wanted to be so from the beginning could not be said when the room was opened.
     if (unmoderated) void this.act({ moderate: { on: true } });
     await super.live(deployment, signal);

@@ -1,182 +1,136 @@
-import { beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
-import { VirtualClock, loadForTest } from '../../test/world';
+import { Played, atOnce, scriptOf, written, type HostScript } from '../../test/visits';
+import { loadForTest } from '../../test/world';
 import { Actor, type Deed } from './acting';
-import { Problem } from '../servers/api';
-import { DeviceKey, HostLog } from '../page/cryptography';
+import { DeviceKey, HostLog, RoomHost } from '../page/cryptography';
+import { LocalizedError } from '../servers/localized';
+import { Declined } from '../servers/reason';
 import { LogBook } from './hostlog';
 
 beforeAll(loadForTest);
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
 
-const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
+type Answer = { status: number; body: string };
 
-function hosted() {
-  const key = DeviceKey.fromSeed(new Uint8Array(32).fill(7));
-  const descriptor = JSON.stringify({
-    name: 'r',
-    purpose: '',
-    host: key.publicKey(),
-    admission: 'open',
-    retention_days: null,
-    engine: 'ruffle',
-    mode: 'fair',
-    payload: 256,
-    capacity: 64,
-    seconds: 6,
-    minimum: 1,
-    nonce: Array(16).fill(0),
-  });
-  return { key, log: () => new HostLog(SERVERS, descriptor) };
-}
+/** A host at its page, and servers that answer by a script, or as they are told. */
+class Page {
+  readonly log: HostLog;
+  readonly actor: Actor;
+  readonly leaving = new AbortController();
+  readonly played: Played;
+  grown = 0;
 
-/** The server that puts actions in order, and one that only names it. */
-class Scheduler {
-  readonly actions_: unknown[] = [];
-  /** Runs before an action is looked at. */
-  before: () => void = () => undefined;
-  /** Runs before the log is read. */
-  reading: () => Promise<void> = () => Promise.resolve();
-  /** Takes the action and then loses the connection. */
-  deaf = 0;
-  constructor(readonly truth: HostLog) {}
-
-  async actions(_: string, from: number): Promise<unknown[]> {
-    await this.reading();
-    return this.actions_.slice(from);
+  constructor(
+    readonly script: HostScript,
+    followed = false,
+    says?: (path: string, body: string | null) => Answer,
+  ) {
+    vi.setSystemTime(script.start);
+    this.played = new Played(script);
+    this.log = new HostLog(JSON.stringify(script.servers), JSON.stringify(script.descriptor));
+    const key = DeviceKey.fromSeed(Uint8Array.from(script.key));
+    const machine = new RoomHost(this.log, key, followed, Uint8Array.from(script.seed));
+    const servers = [0, 1, 2].map((party) =>
+      says
+        ? {
+            carry: async ({ path, body }: { path: string; body: string | null }) =>
+              says(path, body),
+          }
+        : this.played.server(party, atOnce),
+    );
+    this.actor = new Actor(machine, servers, this.log, atOnce, this.leaving.signal, () => {
+      this.grown++;
+    });
   }
 
-  async act(_: string, signed: string): Promise<void> {
-    this.before();
-    this.take(signed);
-    if (this.deaf-- > 0) throw new TypeError('network');
-  }
-
-  take(signed: string): void {
-    const action = JSON.parse(signed) as { action: { number: number } };
-    if (JSON.stringify(this.actions_[action.action.number]) === JSON.stringify(action)) return;
-    if (action.action.number !== this.actions_.length) throw new Problem(409, 'first');
-    this.truth.read(`[${signed}]`);
-    this.actions_.push(action);
+  view() {
+    return new LogBook().take(this.log.changes());
   }
 }
-
-const bystander = {
-  actions: () => Promise.resolve([]),
-  act: () => Promise.reject(new Problem(421, 'ask the other one')),
-};
 
 const pin = (index: number): Deed => ({ pin: { target: { epoch: 1, index }, pinned: true } });
-const headOf = (log: HostLog) => new LogBook().take(log.changes()).head;
-const pinned = (log: HostLog) =>
-  new LogBook()
-    .take(log.changes())
-    .marks.filter((marks) => marks.pinned)
-    .map(({ index }) => index);
 
-test('when a co-host was first, the action is made anew behind it', async () => {
-  const { key, log } = hosted();
-  const scheduler = new Scheduler(log());
-  const mine = log();
-  let others = 3;
-  scheduler.before = () => {
-    if (others-- > 0)
-      scheduler.take(scheduler.truth.act(key, 1n, JSON.stringify(pin(10 + others))));
-  };
-  const actor = new Actor(
-    'room',
-    [bystander, scheduler],
-    mine,
-    key,
-    new VirtualClock(),
-    () => undefined,
-  );
-  await Promise.all([actor.act(() => pin(1)), actor.act(() => pin(2))]);
-  expect(pinned(mine)).toEqual([1, 2, 10, 11, 12]);
-  expect(headOf(mine)).toBe(headOf(scheduler.truth));
+test.each(['host', 'host-troubles'])('the page acts as the scripts say: %s', async (name) => {
+  const script = scriptOf<HostScript>(name);
+  const page = new Page(script);
+  const ends: unknown[] = [];
+  for (const { at, deed } of script.wishes)
+    setTimeout(() => {
+      page.actor
+        .act(() => deed as Deed)
+        .then(
+          () => ends.push('done'),
+          (error: unknown) => ends.push(error),
+        );
+    }, at);
+  await vi.advanceTimersByTimeAsync(script.lasts - 1);
+  expect(script.exchanges.length).toBeGreaterThan(5);
+  expect(page.played.sent).toEqual(written(script));
+  expect(ends.slice(0, 3)).toEqual(['done', 'done', 'done']);
+  expect(ends[3]).toBeInstanceOf(Declined);
+  expect(ends[3]).toMatchObject({ code: 'deed' });
+  const { polls, invitations, marks } = page.view();
+  expect([polls.length, invitations.length]).toEqual([1, 2]);
+  expect(marks.map(({ index }) => index)).toContain(2);
+  expect(page.grown).toBeGreaterThan(2);
 });
 
-test('an action whose acknowledgement was lost is not done twice', async () => {
-  const { key, log } = hosted();
-  const scheduler = new Scheduler(log());
-  scheduler.deaf = 1;
-  const mine = log();
-  await new Actor(
-    'room',
-    [scheduler, bystander],
-    mine,
-    key,
-    new VirtualClock(),
-    () => undefined,
-  ).act(() => pin(1));
-  expect(scheduler.actions_.length).toBe(1);
-  expect(pinned(mine)).toEqual([1]);
-});
-
-/**
- * A network that breaks at the next reading of the log, so many times, each of which takes two
- * seconds.
- */
-function outage(scheduler: Scheduler, clock: VirtualClock, times: number): void {
-  scheduler.reading = async () => {
-    if (times-- <= 0) return;
-    await clock.advance(2000);
-    throw new TypeError('network');
-  };
-}
-
-test.each([1, 9])(
-  'an action is not done twice if the log could not be read either, %i times',
-  async (times) => {
-    const { key, log } = hosted();
-    const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
-    scheduler.deaf = Math.min(times, 3);
-    outage(scheduler, clock, times);
-    const done = new Actor('room', [scheduler, bystander], mine, key, clock, () => undefined).act(
-      () => pin(1),
-    );
-    await clock.advance(20_000);
-    await done;
-    expect(scheduler.actions_.length).toBe(1);
-    expect(pinned(mine)).toEqual([1]);
-  },
-);
-
-test('an action that did not arrive is made anew when another one has its place', async () => {
-  const { key, log } = hosted();
-  const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
-  outage(scheduler, clock, 1);
-  scheduler.before = () => {
-    scheduler.before = () => undefined;
-    scheduler.take(scheduler.truth.act(key, 1n, JSON.stringify(pin(10))));
-    throw new TypeError('network');
-  };
+test('what is to be done is asked anew when another action was first, and what hinders that is told', async () => {
+  const page = new Page(scriptOf<HostScript>('host-troubles'));
+  const [wish] = page.script.wishes;
   let asked = 0;
-  const deed = () => pin(++asked);
-  const done = new Actor('room', [scheduler], mine, key, clock, () => undefined).act(deed);
-  await clock.advance(20_000);
-  await done;
-  expect([asked, pinned(mine), headOf(mine)]).toEqual([2, [2, 10], headOf(scheduler.truth)]);
+  await vi.advanceTimersByTimeAsync(wish?.at ?? 0);
+  const done = page.actor.act(() => {
+    asked++;
+    if (asked > 1) throw new LocalizedError('no epoch');
+    return wish?.deed as Deed;
+  });
+  const told = expect(done).rejects.toThrow('no epoch');
+  await vi.advanceTimersByTimeAsync(30_000);
+  await told;
+  expect(asked).toBe(2);
 });
 
-test('a refusal is told and holds up nothing that comes after it', async () => {
-  const { key, log } = hosted();
-  const stranger = DeviceKey.fromSeed(new Uint8Array(32).fill(8));
-  const scheduler = new Scheduler(log());
-  const actor = new Actor(
-    'room',
-    [scheduler],
-    log(),
-    stranger,
-    new VirtualClock(),
-    () => undefined,
+test('a refusal is told and holds up nothing that comes after it, and none is an answer of its own', async () => {
+  const says = (status: number, body = '{"detail":"no such message"}') => ({ status, body });
+  let answer = says(422);
+  const page = new Page(scriptOf<HostScript>('host'), true, (_, body) =>
+    body === null ? says(200, '{"actions":[]}') : answer,
   );
-  await expect(actor.act(() => pin(1))).rejects.toThrow('not a host');
-  const own = new Actor('room', [scheduler], log(), key, new VirtualClock(), () => undefined);
-  scheduler.before = () => {
-    scheduler.before = () => undefined;
-    throw new Problem(422, 'no such message');
-  };
-  await expect(own.act(() => pin(1))).rejects.toThrow('no such message');
-  await own.act(() => pin(2));
-  expect(pinned(scheduler.truth)).toEqual([2]);
+  const refused = page.actor.act(() => pin(1));
+  const told = [expect(refused).rejects.toThrow('no such message')];
+  await vi.advanceTimersByTimeAsync(100);
+  await Promise.all(told);
+
+  answer = says(201, '{"number":0}');
+  await page.actor.act(() => pin(2));
+  expect(page.view().marks.map(({ index }) => index)).toEqual([2]);
+
+  answer = says(0, '');
+  const lost = expect(page.actor.act(() => pin(3))).rejects.toBeInstanceOf(LocalizedError);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await lost;
+  answer = says(409);
+  const overtaken = expect(page.actor.act(() => pin(3))).rejects.toMatchObject({ status: 409 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await overtaken;
+});
+
+test('who leaves brings to an end what is on its way, and does nothing more', async () => {
+  const script = scriptOf<HostScript>('host');
+  const page = new Page(script);
+  const deed = script.wishes[0]?.deed as Deed;
+  const done = new Promise<void>((resolve) => {
+    setTimeout(() => void page.actor.act(() => deed).then(resolve), script.wishes[0]?.at);
+  });
+  await vi.advanceTimersByTimeAsync((script.wishes[0]?.at ?? 0) + 1);
+  page.leaving.abort();
+  await vi.advanceTimersByTimeAsync(5_000);
+  await done;
+  void page.actor.act(() => pin(1));
+  const sent = page.played.sent.length;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(page.played.sent).toHaveLength(sent);
 });

@@ -1,12 +1,15 @@
-// A host's own actions: signed on this device, put at the end of the log, and put there again when
-// somebody was first.
+// A host's own actions, as the machine of the WASM module does them: what is signed, which server
+// is given it, when it is signed anew, and when it counts as done is decided there, as for the
+// command line.
 
-import { Problem } from '../servers/api';
-import type { Clock } from '../page/clock';
-import type { DeviceKey, HostLog } from '../page/cryptography';
-import type { PollForm, Target } from './hostlog';
-import type { ActionServer } from './hosting';
+import { t as common } from '../../i18n/common';
+import { ended, type Clock } from '../page/clock';
+import type { HostLog, RoomHost } from '../page/cryptography';
+import { Driver } from '../rooms/driver';
+import { Problem, type Server } from '../servers/api';
+import { LocalizedError } from '../servers/localized';
 import { Declined } from '../servers/reason';
+import type { PollForm, Target } from './hostlog';
 
 /** What a host does, as it is signed. */
 export type Deed =
@@ -29,129 +32,121 @@ export type Deed =
   | 'close'
   | 'erase-all';
 
-/** The part of the host log that is used. */
-export type Log = Pick<HostLog, 'length' | 'read' | 'act' | 'refusal'>;
+/** Why something is not done. */
+export type Failure =
+  | { kind: 'declined'; code: string; detail: string }
+  | { kind: 'server'; status: number; detail: string }
+  | { kind: 'away' | 'busy' | 'given-up' };
 
-/** Attempts to find the end of the log before giving up. */
-const ATTEMPTS = 6;
-/** Milliseconds before another attempt when no server could be reached. */
-const PAUSE = 700;
+type Action =
+  | { do: 'decide' | 'done'; deed: number }
+  | { do: 'keep' }
+  | { do: 'failed'; deed: number; failure: Failure };
 
-/** Signs in the name of one host and hands in, one action after the other. */
+/** A deed that is not done yet. */
+interface Wanted {
+  deed: () => Deed;
+  /** Why it could not be said what is to be done. */
+  doubt?: unknown;
+  done(): void;
+  failed(error: unknown): void;
+}
+
+/** Acts in the name of one host, one action after the other. */
 export class Actor {
-  private queue: Promise<unknown> = Promise.resolve();
-  /** The server that took the last action: the one that puts all of them in order. */
-  private scheduler = 0;
+  private readonly driver: Driver<Action>;
+  private readonly wanted = new Map<number, Wanted>();
+  private readonly over = new AbortController();
+  private length: bigint;
 
+  /** When `leaving` aborts, what is on its way is brought to an end, and that is all. */
   constructor(
-    private readonly room: string,
-    private readonly servers: ActionServer[],
-    private readonly log: Log,
-    private readonly key: DeviceKey,
-    private readonly clock: Clock,
+    private readonly machine: RoomHost,
+    servers: Pick<Server, 'carry'>[],
+    private readonly log: Pick<HostLog, 'length'>,
+    clock: Clock,
+    private readonly leaving: AbortSignal,
     /** Called when the log has grown. */
     private readonly grown: () => void,
-  ) {}
+  ) {
+    this.length = log.length();
+    const actions = () => machine.actions();
+    this.driver = new Driver(machine, servers, clock, this.over.signal, actions, (action) => {
+      if (action) this.follow(action);
+      else this.look();
+    });
+    void ended(leaving).then(() => this.rest());
+    void ended(this.over.signal).then(() => machine.free());
+  }
 
   /**
    * Does something, once; resolves when it is in the log. `deed` is asked anew whenever another
    * action had its place. Throws what the servers or the rules of the log have against it.
    */
   act(deed: () => Deed): Promise<void> {
-    const done = this.queue.then(() => this.attempt(deed));
-    this.queue = done.catch(() => undefined);
-    return done;
+    return new Promise((done, failed) => {
+      this.driver.happened((now) => {
+        this.wanted.set(this.machine.act(now), { deed, done, failed });
+      });
+    });
   }
 
-  private async attempt(deed: () => Deed): Promise<void> {
-    let failure: unknown;
-    let signed: string | undefined;
-    let number = 0;
-    for (let tries = 0; tries < ATTEMPTS; tries++) {
-      if (signed === undefined) {
-        number = Number(this.log.length());
-        signed = this.sign(JSON.stringify(deed()));
-      }
-      try {
-        await this.handIn(signed);
-        this.take([JSON.parse(signed)], number);
-        return;
-      } catch (error) {
-        failure = error;
-        const status = error instanceof Problem ? error.status : 503;
-        // What a server refuses for another reason it refuses again.
-        if (status !== 409 && status < 429) throw error;
-        const found = await this.foundAt(number);
-        if (found === signatureOf(JSON.parse(signed))) return;
-        // Signed at another time it would be another action. As long as nothing has its place it
-        // may have been taken, though nothing said so: the same again is taken once.
-        if (found === undefined) await this.clock.sleep(PAUSE, new AbortController().signal);
-        else signed = undefined;
+  private follow(action: Action): void {
+    switch (action.do) {
+      case 'decide':
+        return this.decide(action.deed);
+      case 'keep':
+        // Nothing is kept: whoever closes the page in the middle sees the log before acting again.
+        return this.driver.happened((now) => this.machine.kept(now));
+      case 'done':
+        this.look();
+        this.wanted.get(action.deed)?.done();
+        break;
+      case 'failed': {
+        this.look();
+        const wanted = this.wanted.get(action.deed);
+        wanted?.failed(wanted.doubt ?? errorOf(action.failure));
       }
     }
-    throw failure;
+    this.wanted.delete(action.deed);
+    this.rest();
   }
 
-  /** The next action, signed, as JSON; throws {@link Declined} if the log would not take it. */
-  private sign(deed: string): string {
+  private decide(number: number): void {
+    const wanted = this.wanted.get(number);
+    let deed: string | undefined;
     try {
-      return this.log.act(this.key, BigInt(Math.floor(this.clock.now() / 1000)), deed);
+      deed = wanted && JSON.stringify(wanted.deed());
     } catch (error) {
-      throw new Declined(
-        this.log.refusal(this.key, deed) ?? '',
-        error instanceof Error ? error.message : String(error),
-      );
+      if (wanted) wanted.doubt = error;
     }
+    this.driver.happened((now) => this.machine.decided(now, deed));
   }
 
-  /** Gives the action to the server that puts all in order; the others only name it. */
-  private async handIn(signed: string): Promise<void> {
-    let failure: unknown;
-    for (let step = 0; step < this.servers.length; step++) {
-      const party = (this.scheduler + step) % this.servers.length;
-      try {
-        await this.servers[party]?.act(this.room, signed);
-        this.scheduler = party;
-        return;
-      } catch (error) {
-        const misdirected = error instanceof Problem && error.status === 421;
-        if (error instanceof Problem && !misdirected) {
-          this.scheduler = party;
-          throw error;
-        }
-        // That another server is not the right one says less than that the right one is silent.
-        if (failure === undefined || !misdirected) failure = error;
-      }
-    }
-    throw failure;
+  private look(): void {
+    const length = this.log.length();
+    if (length === this.length) return;
+    this.length = length;
+    this.grown();
   }
 
-  /**
-   * Reads on from action `number`; the signature of the action that has this place, if one is seen
-   * to have it.
-   */
-  private async foundAt(number: number): Promise<string | undefined> {
-    const actions = await this.servers[this.scheduler]?.actions(this.room, number).catch(() => []);
-    if (!actions?.length) return undefined;
-    this.take(actions, number);
-    return signatureOf(actions[0]);
-  }
-
-  /** Takes actions of which the first has this number, as far as they are new. */
-  private take(actions: unknown[], number: number): void {
-    const fresh = actions.slice(Number(this.log.length()) - number);
-    if (fresh.length === 0) return;
-    try {
-      this.log.read(JSON.stringify(fresh));
-    } finally {
-      this.grown();
-    }
+  private rest(): void {
+    if (this.leaving.aborted && this.wanted.size === 0) this.over.abort();
   }
 }
 
-/** A signed action's signature as JSON; nothing if it has none. */
-function signatureOf(action: unknown): string | undefined {
-  return typeof action === 'object' && action !== null && 'signature' in action
-    ? JSON.stringify(action.signature)
-    : undefined;
+/** Why something was not done, as an error. */
+export function errorOf(failure: Failure): Error {
+  switch (failure.kind) {
+    case 'declined':
+      return new Declined(failure.code, failure.detail);
+    case 'server':
+      return new Problem(failure.status, failure.detail);
+    case 'away':
+      return new LocalizedError(common.refusal.away);
+    case 'busy':
+      return new Problem(409, 'other actions always come first');
+    case 'given-up':
+      return new Error('it was given up');
+  }
 }

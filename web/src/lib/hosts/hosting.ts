@@ -1,4 +1,4 @@
-// What a host asks of a server: to open a room, and to take down an action.
+// What a host asks of a server: whether it opens rooms, and to open one.
 
 import { at } from '../servers/address';
 import { HttpServer } from '../servers/api';
@@ -19,7 +19,6 @@ const policyShape = record({
   ),
 });
 const roomShape = record({ id: text });
-const actionsShape = record({ actions: list(opaque) });
 
 /** Least and most. */
 export type Range = readonly [number, number];
@@ -63,25 +62,12 @@ export interface NewRoom {
   mode: 'fair' | 'robust';
 }
 
-/** Where actions are sent to and read from. */
-export interface ActionServer {
-  /** What the room's hosts did, from action number `from` on. */
-  actions(id: string, from: number): Promise<unknown[]>;
-  /** Hands in a signed action (JSON). */
-  act(id: string, signed: string): Promise<void>;
-}
-
 function range(found: number[] | null | undefined, usual: Range): Range {
   const [least, most] = found ?? [];
   return least === undefined || most === undefined || least > most ? usual : [least, most];
 }
 
-export class HostingServer extends HttpServer implements ActionServer {
-  async actions(id: string, from: number): Promise<unknown[]> {
-    const path = at('rooms/{id}/actions', { id }, `from=${from}`);
-    return actionsShape(JSON.parse(await this.ask(path))).actions;
-  }
-
+export class HostingServer extends HttpServer {
   async policy(): Promise<Policy> {
     const { create, limits, servers } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
     return {
@@ -106,10 +92,5 @@ export class HostingServer extends HttpServer implements ActionServer {
         await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }),
       ),
     ).id;
-  }
-
-  async act(id: string, signed: string): Promise<void> {
-    const headers = { 'content-type': 'application/json' };
-    await this.ask(at('rooms/{id}/actions', { id }), { method: 'POST', headers, body: signed });
   }
 }

@@ -4,10 +4,13 @@ import { t } from '../../i18n/common';
 import init, {
   DecisionVisitor,
   Follower,
+  InvitationClaim,
   KeyStock,
   Participant,
+  RoomHost,
   type Deployment as Servers,
   type DeviceKey as Key,
+  type HostLog as Log,
 } from '../../wasm/ostrakon_wasm';
 import module from '../../wasm/ostrakon_wasm_bg.wasm?url';
 import { LocalizedError } from '../servers/localized';
@@ -52,6 +55,24 @@ export function beginTakingPart(
   return new Participant(servers, descriptor, key, seed, before);
 }
 
+/**
+ * A host who acts in a room whose log this is, `followed` by others or not. What it draws must not
+ * be guessable.
+ */
+export function beginHosting(log: Log, key: Key, followed: boolean): RoomHost {
+  return new RoomHost(log, key, followed, crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Takes an invitation for a key of the device's own. What it draws must not be guessable. */
+export function beginClaiming(
+  { servers, descriptor }: Documents,
+  invitation: Key,
+  key: Key,
+): InvitationClaim {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new InvitationClaim(servers, descriptor, invitation, key, seed);
+}
+
 /** A visitor of a decision under an account. What it draws must not be guessable. */
 export function beginVisiting(
   deployment: Servers,
@@ -80,6 +101,7 @@ export {
   DeviceKey,
   Follower,
   HostLog,
+  InvitationClaim,
   JoinLink,
   KeyStock,
   Messenger,
@@ -87,10 +109,10 @@ export {
   MixVisitor,
   Outbox,
   Participant,
+  RoomHost,
   announcementsOf,
   askGraph,
   believed,
-  claim,
   createDecision,
   decisionId,
   draftBytes,
@@ -100,6 +122,7 @@ export {
   moreNeeded,
   parseLink,
   peopleFor,
+  placesFor,
   quorums,
   roomCode,
   roomId,

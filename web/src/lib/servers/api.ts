@@ -3,7 +3,7 @@
 import { t } from '../../i18n/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { LocalizedError } from './localized';
-import { Malformed, count, flag, list, oneOf, opaque, record, text, type Of } from './shape';
+import { Malformed, count, list, oneOf, opaque, record, text, type Of } from './shape';
 
 const serversShape = record({
   you: count,
@@ -16,7 +16,6 @@ const roomShape = record({
   state: oneOf('open', 'closed'),
 });
 
-const acceptedShape = record({ accepted: flag });
 const codeShape = record({ room: text, servers: text });
 
 /**
@@ -49,7 +48,6 @@ export type Promised = [
   PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
   PartOf<Answer<'RoomInfo'>, RoomInfo>,
   PartOf<Answer<'Status'>, Status>,
-  PartOf<Answer<'Accepted'>, Of<typeof acceptedShape>>,
   PartOf<Answer<'CodeInfo'>, Of<typeof codeShape>>,
 ];
 
@@ -95,8 +93,6 @@ export interface Server {
    * `signal` aborted.
    */
   carry(request: Request, signal: AbortSignal): Promise<Reply>;
-  /** Hands in the claim of an invitation (JSON). */
-  claim(id: string, claim: string): Promise<void>;
   /** The room with a short code, and the digest of the servers, as this server names them. */
   code(code: string): Promise<{ room: string; servers: string }>;
 }
@@ -137,16 +133,8 @@ export class HttpServer implements Server {
     }
   }
 
-  async claim(id: string, claim: string): Promise<void> {
-    acceptedShape(JSON.parse(await this.post(at('rooms/{id}/claims', { id }), JSON.parse(claim))));
-  }
-
   async code(code: string): Promise<{ room: string; servers: string }> {
     return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
-  }
-
-  private post(path: Filled, body: unknown): Promise<string> {
-    return this.ask(path, posted(JSON.stringify(body)));
   }
 
   protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_client::host::{self, ClaimAction, Claiming, Host};
 use ostrakon_client::visitor::{self, Filling, Stock, Visitor};
 use ostrakon_client::{Action, Follower, Http, Millis, Participant, Sending, Sight};
 use ostrakon_party::PartyId;
@@ -123,6 +125,52 @@ impl Machine for Stock {
     fn next(&mut self) -> Option<Result<Sending, Filling>> {
         Some(match self.next_filling()? {
             Filling::Ask(request) => Ok(request.sending()),
+            other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Host<HostLog> {
+    type Other = host::Action;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, host::Action>> {
+        Some(match self.next_action()? {
+            host::Action::Ask(request) => Ok(request.sending(self.room())),
+            other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Claiming {
+    type Other = ClaimAction;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, ClaimAction>> {
+        Some(match self.next_action()? {
+            ClaimAction::Ask(request) => Ok(request.sending(self.room())),
             other => Err(other),
         })
     }

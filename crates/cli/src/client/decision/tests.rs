@@ -232,7 +232,7 @@ async fn play(script: Script) -> Vec<Exchange> {
     let servers: ServersInfo = serde_json::from_value(script.servers.clone()).unwrap();
     let operators = Operators::new(&servers_of(&servers).unwrap()).unwrap();
     let (wishes, lasts) = (script.wishes.clone(), script.lasts);
-    let played = Mutex::new(Played::new(&script));
+    let played = Mutex::new(Played::new(&script.exchanges));
     let scripted = Arc::new(Scripted { began: Instant::now(), script, played });
     let visitor = Visitor::new(operators, id, None, device, &seed);
     let mut driver = Driver::new(visitor, Arc::clone(&scripted));

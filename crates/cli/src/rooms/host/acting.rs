@@ -1,30 +1,28 @@
-//! How an action gets into the host log, once.
+//! How an action gets into the host log, once: by the state machine that the page has, too
+//! (`docs/spec/hosting.md`, H1 to H4).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail, ensure};
-use ostrakon_broadcast::hosting::{Deed, SignedAction};
-use ostrakon_crypto::SigningKey;
+use anyhow::{Result, anyhow, ensure};
+use ostrakon_broadcast::hosting::{Deed, HostLog, SignedAction};
+use ostrakon_client::host::{self, Action, Failure, News, Refusal, SCHEDULER};
+use ostrakon_crypto::Secret;
 use ostrakon_mixing::link::Invitation;
-use ostrakon_protocol::ActionTaken;
 
 use super::Target;
 use super::pending::{Pending, Pendings};
+use crate::client::connection::driver::Driver;
 use crate::client::{CallError, Room, http_client};
 use crate::{failure, system};
-
-/// How often another action may come first.
-const ATTEMPTS: u32 = 20;
-/// Before a server that shows less of the log than the first is asked again.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// A host who acts in a room.
 pub struct Host {
     /// The room.
     pub room: Arc<Room>,
-    key: SigningKey,
+    driver: Driver<host::Host<HostLog>, Room>,
     pendings: Pendings,
+    /// What was wrong with the log that a server has shown last.
+    forged: Option<String>,
 }
 
 /// An action that is in the host log.
@@ -43,14 +41,19 @@ pub struct Settled {
     pub taken: Option<Taken>,
 }
 
-/// What became of an action that was sent.
-enum Delivery {
-    /// It is in the log.
-    Taken,
-    /// Another one has its place in the log.
+/// What became of a deed.
+enum End {
+    Taken(u64),
+    /// Another action has the place of the one that an earlier command left.
     Overtaken,
-    /// The servers do not want it, now or later.
+    /// The first server does not want it, now or later.
     Refused(CallError),
+    /// The host log does not take it, so it was not sent.
+    Declined(anyhow::Error),
+    /// It was not sent, for another reason.
+    Unsent(anyhow::Error),
+    /// Others were always faster.
+    Busy,
     /// Nobody says.
     Unknown(anyhow::Error),
 }
@@ -64,7 +67,12 @@ impl Host {
         ensure!(target.key.exists(), "--key: there is no file {}", target.key.display());
         let key = super::key_in(&target.key)?;
         let pendings = Pendings::beside(&target.key)?;
-        Ok(Self { room: Room::open(&http_client()?, target.link.clone()).await?, key, pendings })
+        let room = Room::open(&http_client()?, target.link.clone()).await?;
+        let log = HostLog::new(&room.servers, &room.descriptor);
+        let seed = Secret::new(system::random());
+        let machine = host::Host::new(room.scene.clone(), key, log, false, seed);
+        let driver = Driver::new(machine, Arc::clone(&room));
+        Ok(Self { room, driver, pendings, forged: None })
     }
 
     /// Whether an earlier command left an action pending.
@@ -77,34 +85,34 @@ impl Host {
     ///
     /// # Errors
     /// If that cannot be found out now.
-    pub async fn settle(&self) -> Result<Option<Settled>> {
-        let Some(pending) = self.pendings.in_room(&self.room.link) else { return Ok(None) };
-        let signed = &pending.signed;
-        let delivery = match self.room.host_log_and(signed.action.number).await {
-            Ok((_, Some(found))) if found == *signed => Delivery::Taken,
-            Ok((_, Some(_))) => Delivery::Overtaken,
-            Ok((_, None)) => deliver(&self.room, signed).await,
-            Err(error) => Delivery::Unknown(error),
+    pub async fn settle(&mut self) -> Result<Option<Settled>> {
+        let Some(pending) = self.pendings.in_room(&self.room.link).cloned() else {
+            return Ok(None);
         };
+        let left = pending.signed.clone();
+        self.driver.happen(|host, now| host.resume(now, left));
+        let deed = pending.signed.action.deed.clone();
+        let end = self.end(&deed, &[]).await;
         let path = self.pendings.path().display();
-        let taken = match delivery {
-            Delivery::Taken => Some(self.taken(pending)),
-            Delivery::Overtaken => None,
+        let taken = match end {
+            End::Taken(number) => Some(self.taken(&pending, number)),
+            End::Overtaken => None,
             // It may have been taken when it was first sent, whatever is said now.
-            Delivery::Refused(error) => {
+            End::Refused(error) => {
                 let refused = format!(
                     "what an earlier command left in {path} is refused; remove that file to give it up"
                 );
                 return Err(anyhow!(error).context(refused));
             }
-            Delivery::Unknown(error) => {
+            End::Unknown(error) | End::Unsent(error) => {
                 let unknown = format!(
                     "it is not known whether what an earlier command left in {path} was done"
                 );
                 return Err(error.context(unknown));
             }
+            End::Busy | End::Declined(_) => unreachable!("what is left is not signed anew"),
         };
-        Ok(Some(Settled { deed: signed.action.deed.clone(), taken }))
+        Ok(Some(Settled { deed, taken }))
     }
 
     /// Signs the deed for the next place of the host log until it has one. It is to be forgotten
@@ -114,27 +122,101 @@ impl Host {
     /// If the deed is refused, or it cannot be written down, or it is not known whether it was
     /// done; then it stays pending.
     pub async fn act(&mut self, deed: &Deed, seeds: &[Invitation]) -> Result<Taken> {
-        for _ in 0..ATTEMPTS {
-            let log = self.room.host_log().await?;
-            let signed = log.act(&self.key, system::unix_time(), deed.clone());
-            log.check(&signed)?;
-            let pending = Pending::new(&self.room.link, signed.clone(), seeds);
-            self.pendings.keep(&self.room.link, pending.clone())?;
-            match deliver(&self.room, &signed).await {
-                Delivery::Taken => return Ok(self.taken(&pending)),
-                Delivery::Overtaken => self.forget()?,
-                Delivery::Refused(error) => {
-                    self.forget()?;
-                    return Err(error.into());
-                }
-                Delivery::Unknown(error) => {
-                    let unknown =
-                        "it is not known whether this was done; the same command again finds out";
-                    return Err(error.context(unknown));
+        self.driver.happen(|host, now| host.act(now));
+        match self.end(deed, seeds).await {
+            End::Taken(number) => {
+                let pending = self.pendings.in_room(&self.room.link).expect("it was written down");
+                Ok(self.taken(pending, number))
+            }
+            End::Refused(error) => {
+                self.forget()?;
+                Err(error.into())
+            }
+            End::Declined(error) => {
+                // What was signed before, if anything, was overtaken.
+                self.forget()?;
+                Err(error)
+            }
+            End::Busy => {
+                self.forget()?;
+                Err(anyhow!("other actions always come first; try again"))
+            }
+            End::Unsent(error) => Err(error),
+            End::Unknown(error) => {
+                let unknown =
+                    "it is not known whether this was done; the same command again finds out";
+                Err(error.context(unknown))
+            }
+            End::Overtaken => unreachable!("what is new is signed anew"),
+        }
+    }
+
+    /// Drives the machine until the deed has come to an end. What it signs is written down with the
+    /// seeds of the invitations that it makes.
+    async fn end(&mut self, deed: &Deed, seeds: &[Invitation]) -> End {
+        loop {
+            while let Some(action) = self.driver.next_other() {
+                match action {
+                    Action::Decide { .. } => {
+                        self.driver.happen(|host, now| host.decided(now, Some(deed.clone())));
+                    }
+                    Action::Keep(signed) => {
+                        if let Err(error) = self.keep(*signed, seeds) {
+                            return End::Unsent(error);
+                        }
+                    }
+                    Action::Tell(news) => {
+                        if let Some(end) = self.told(news) {
+                            return end;
+                        }
+                    }
+                    Action::Ask(_) => unreachable!("the driver asks"),
                 }
             }
+            self.driver.turn().await;
         }
-        bail!("other actions always come first; try again")
+    }
+
+    fn keep(&mut self, signed: SignedAction, seeds: &[Invitation]) -> Result<()> {
+        let pending = Pending::new(&self.room.link, signed, seeds);
+        self.pendings.keep(&self.room.link, pending)?;
+        self.driver.happen(|host, now| host.kept(now, true));
+        Ok(())
+    }
+
+    /// What ends a deed. A command does not wait for servers that are away.
+    fn told(&mut self, news: News) -> Option<End> {
+        match news {
+            News::Taken { number, .. } => Some(End::Taken(number)),
+            News::Unanswered { said, .. } => Some(End::Unknown(failure::call(self.said(said)))),
+            News::Unshown => Some(End::Unsent(self.unshown())),
+            News::Forged { party, why } => {
+                self.forged = Some(format!("P{} shows a forged host log: {why}", party.0));
+                None
+            }
+            News::Failed { failure, .. } => Some(match failure {
+                Failure::Declined(refused) => End::Declined(refused.into()),
+                Failure::Server(refusal) => End::Refused(self.said(Some(refusal))),
+                Failure::Overtaken => End::Overtaken,
+                Failure::Busy => End::Busy,
+                Failure::Unknown(_) => End::Unknown(failure::unreachable(
+                    "the first server says that another action came first, and no server shows it",
+                )),
+                Failure::Unshown => End::Unsent(self.unshown()),
+                Failure::NotKept | Failure::GivenUp => unreachable!("it ends before"),
+            }),
+        }
+    }
+
+    fn said(&self, said: Option<Refusal>) -> CallError {
+        CallError::of(self.room.connection(SCHEDULER).origin(), said)
+    }
+
+    fn unshown(&self) -> anyhow::Error {
+        match &self.forged {
+            Some(forged) => failure::unproven(forged.clone()),
+            None => failure::unreachable("no server shows what the hosts did"),
+        }
     }
 
     /// Forgets what is pending. To be called when its result was told.
@@ -145,46 +227,10 @@ impl Host {
         self.pendings.forget(&self.room.link)
     }
 
-    fn taken(&self, pending: &Pending) -> Taken {
-        Taken { number: pending.signed.action.number, links: pending.links(&self.room.link) }
+    fn taken(&self, pending: &Pending, number: u64) -> Taken {
+        Taken { number, links: pending.links(&self.room.link) }
     }
 }
 
-/// Sends an action, the same bytes each time, until it is taken or the log shows another one in its
-/// place.
-async fn deliver(room: &Room, signed: &SignedAction) -> Delivery {
-    for _ in 0..ATTEMPTS {
-        match send(room, signed).await {
-            Ok(_) => return Delivery::Taken,
-            Err(error) if error.status() == Some(409) => {}
-            Err(error) if matches!(error.status(), Some(400..500)) && !error.passes() => {
-                return Delivery::Refused(error);
-            }
-            Err(error) => return Delivery::Unknown(failure::call(error)),
-        }
-        match room.host_log_and(signed.action.number).await {
-            Ok((_, Some(found))) if found == *signed => return Delivery::Taken,
-            Ok((_, Some(_))) => return Delivery::Overtaken,
-            Ok((_, None)) => tokio::time::sleep(PAUSE).await,
-            Err(error) => return Delivery::Unknown(error),
-        }
-    }
-    let silent = "the first server says that another action came first, and no server shows it";
-    Delivery::Unknown(failure::unreachable(silent))
-}
-
-/// Gives an action to the server that puts all of them in order; the others only name it.
-async fn send(room: &Room, action: &SignedAction) -> Result<ActionTaken, CallError> {
-    let path = format!("rooms/{}/actions", room.link.room.to_hex());
-    let (mut silent, mut misdirected) = (None, None);
-    for party in room.parties() {
-        match room.connection(party).post::<ActionTaken>(&path, action).await {
-            Ok(taken) => return Ok(taken),
-            Err(error @ CallError::Unreachable { .. }) => drop(silent.get_or_insert(error)),
-            Err(error) if error.status() == Some(421) => misdirected = Some(error),
-            // What another server has against it says nothing of what the silent one has done.
-            Err(error) => return Err(silent.unwrap_or(error)),
-        }
-    }
-    Err(silent.or(misdirected).expect("a room has servers"))
-}
+#[cfg(test)]
+mod tests;

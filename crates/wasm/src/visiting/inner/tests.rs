@@ -38,7 +38,7 @@ fn sent(ask: &Value) -> Http {
 /// What was asked in a visit as the scripts write it, what was told, and the machine at its end.
 fn play(script: &Script) -> (Vec<Exchange>, Vec<Value>, Visitor) {
     let (mut visitor, mut memory) = (visitor(script), Memory::default());
-    let (mut played, mut told) = (Played::new(script), Vec::new());
+    let (mut played, mut told) = (Played::new(&script.exchanges), Vec::new());
     let mut answers: BTreeMap<(Millis, u64), Exchange> = BTreeMap::new();
     let mut wishes = script.wishes.iter().peekable();
     let (mut now, end) = (script.start, script.start + script.lasts);

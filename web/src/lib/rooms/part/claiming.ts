@@ -1,8 +1,12 @@
 // Taking an invitation: the key in its link is good for entering a key of this device's own, once,
 // and for nothing else.
 
-import { Problem, type Server } from '../../servers/api';
+import type { Failure } from '../../hosts/acting';
 import type { LogView } from '../../hosts/hostlog';
+import { ended, type Clock } from '../../page/clock';
+import type { InvitationClaim } from '../../page/cryptography';
+import type { Server } from '../../servers/api';
+import { Driver } from '../driver';
 
 /**
  * How an invitation stands towards a device's key, by what hosts and devices have signed. `open`:
@@ -18,21 +22,23 @@ export function claimedBy(log: LogView, invitation: string, key: string): Claime
   return found.claimed === key ? 'ours' : 'used';
 }
 
+type Action = { do: 'taken' } | { do: 'failed'; failure: Failure };
+
 /**
- * Gives a claim to the server that puts all of them in order; the others only name it. Throws why
- * it was not taken.
+ * Takes an invitation, as the machine of the WASM module does it, again and again until `signal`
+ * aborts; `told` is why that did not succeed, or `null`. What counts is what the host log says.
  */
-export async function handIn(servers: Server[], room: string, claim: string): Promise<void> {
-  let failure: unknown;
-  for (const server of servers) {
-    try {
-      return await server.claim(room, claim);
-    } catch (error) {
-      const misdirected = error instanceof Problem && error.status === 421;
-      if (error instanceof Problem && !misdirected) throw error;
-      // That another server is not the right one says less than that the right one is silent.
-      if (failure === undefined || !misdirected) failure = error;
-    }
-  }
-  throw failure;
+export function takeInvitation(
+  machine: InvitationClaim,
+  servers: Pick<Server, 'carry'>[],
+  clock: Clock,
+  signal: AbortSignal,
+  told: (failure: Failure | null) => void,
+): void {
+  const actions = () => machine.actions();
+  const driver = new Driver<Action>(machine, servers, clock, signal, actions, (action) => {
+    if (action) told(action.do === 'failed' ? action.failure : null);
+  });
+  void ended(signal).then(() => machine.free());
+  driver.happened((now) => machine.wake(now));
 }

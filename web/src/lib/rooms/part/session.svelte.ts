@@ -2,10 +2,11 @@
 
 import { t as common } from '../../../i18n/common';
 import { Attention, browserSenses } from './attention';
-import { claimedBy, handIn } from './claiming';
+import { claimedBy, takeInvitation } from './claiming';
 import { ended, systemClock } from '../../page/clock';
-import { DeviceKey, beginTakingPart, claim } from '../../page/cryptography';
+import { DeviceKey, beginClaiming, beginTakingPart } from '../../page/cryptography';
 import type { Deployment, Pin } from '../../servers/deployment';
+import { errorOf } from '../../hosts/acting';
 import type { Answer, Ballot } from '../../hosts/hostlog';
 import { RoomStore, lockOf } from './outbox';
 import { takePart, type Part, type Surroundings } from './participant';
@@ -46,9 +47,6 @@ export type News =
   | { kind: 'published'; epoch: number; among: number; signers: number[]; erased: boolean }
   | { kind: 'again'; epoch: number | null }
   | null;
-
-/** Milliseconds before an invitation is claimed again. */
-const CLAIM_AGAIN = 4_000;
 
 const homeName = (room: string) => `ostrakon/home/${room}`;
 
@@ -347,41 +345,27 @@ export class Session extends Viewing {
     const admitted = () => this.admitted(deployment);
     /** Whether it is known that no host has. */
     const settled = () => this.informed || this.recalled || this.log.former.has(this.key);
-    let failure: Reason | null = null;
     while (!signal.aborted && !admitted()) {
-      const again = new AbortController();
-      if (this.claimed === 'open' && store.invitation !== null) {
-        this.part = { at: 'claiming', failure };
-        failure = await this.claim(deployment, store.invitation);
-        this.part = { at: 'claiming', failure };
-        void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
-      } else this.part = { at: settled() ? 'outside' : 'looking' };
-      const before = [this.claimed, settled()];
-      const changed = () => this.claimed !== before[0] || settled() !== before[1];
-      await this.until(() => admitted() || changed(), AbortSignal.any([signal, again.signal]));
+      const over = new AbortController();
+      const claims = this.claimed === 'open' && store.invitation !== null;
+      if (claims) this.claim(deployment, store, AbortSignal.any([signal, over.signal]));
+      else this.part = { at: settled() ? 'outside' : 'looking' };
+      const before = [this.claimed, claims || settled()];
+      const changed = () => this.claimed !== before[0] || (claims || settled()) !== before[1];
+      await this.until(() => admitted() || changed(), signal);
+      over.abort();
     }
     if (admitted() && store.invitation !== null) store.settle();
   }
 
-  /**
-   * Claims the invitation for this device's key; returns why that did not succeed, or `null`. What
-   * counts is what the host log says.
-   */
-  private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
-    const key = this.store?.key;
-    if (!key) return null;
-    const signed = claim(
-      deployment.servers,
-      this.pin.room,
-      DeviceKey.fromInvitation(invitation),
-      key,
-    );
-    try {
-      await handIn(this.servers(deployment), this.pin.room, signed);
-      return null;
-    } catch (error) {
-      return reasonOf(error, 'claim');
-    }
+  /** Claims the invitation for this device's key until `signal` aborts. */
+  private claim(deployment: Deployment, store: RoomStore, signal: AbortSignal): void {
+    const invitation = DeviceKey.fromInvitation(store.invitation ?? '');
+    const machine = beginClaiming(deployment, invitation, store.key);
+    this.part = { at: 'claiming', failure: null };
+    takeInvitation(machine, this.servers(deployment), systemClock, signal, (failure) => {
+      this.part = { at: 'claiming', failure: failure && reasonOf(errorOf(failure), 'claim') };
+    });
   }
 
   private until(met: () => boolean, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 // What room is usual for a number of people.
 
+import { placesFor } from '../../page/cryptography';
 import type { Trust } from '../../servers/trust';
 
 /** Places of the smallest room; larger ones have twice as many, and so on. */
@@ -10,8 +11,5 @@ const PLACES = 24;
  * many may come.
  */
 export function roomFor(people: number, trust: Trust): { minimum: number; capacity: number } {
-  let capacity = PLACES;
-  // Rooms of few sizes: what the servers have prepared for one serves the others.
-  while (capacity < 2 * people) capacity *= 2;
-  return { minimum: trust.minimumFor(people), capacity };
+  return { minimum: trust.minimumFor(people), capacity: placesFor(Math.max(0, people), PLACES) };
 }

@@ -1,0 +1,45 @@
+//! What hosts, and those who take invitations, are played in every front end
+//! (`tests/traces/host*.json`, `claim.json`): the machines here, the command line's driver, whose
+//! tests include this file, and the page's.
+
+use ostrakon_broadcast::hosting::Deed;
+use ostrakon_client::Millis;
+use ostrakon_mixing::RoomDescriptor;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[path = "../traces/exchange.rs"]
+mod exchange;
+
+pub use exchange::{Exchange, Played};
+
+/// The scripts of hosts.
+pub const HOSTS: [&str; 2] = ["host", "host-troubles"];
+/// The one of who takes an invitation.
+pub const CLAIM: &str = "claim";
+
+/// What was asked, and what servers answered.
+#[derive(Serialize, Deserialize)]
+pub struct Script {
+    /// The answer of `GET /api/v1/servers`.
+    pub servers: Value,
+    pub descriptor: RoomDescriptor,
+    /// The seed of the device's key, and what it draws from.
+    pub key: [u8; 32],
+    pub seed: [u8; 32],
+    /// The seed of the invitation that is taken, if one is.
+    pub invitation: Option<[u8; 32]>,
+    pub start: Millis,
+    /// For how long it is watched.
+    pub lasts: Millis,
+    /// What the host does.
+    pub wishes: Vec<Wish>,
+    pub exchanges: Vec<Exchange>,
+}
+
+/// Something that the host does at a time.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Wish {
+    pub at: Millis,
+    pub deed: Deed,
+}
