@@ -26,7 +26,8 @@ pub fn up(rest: &[String]) -> Result<()> {
 }
 
 /// The room for messages is offered beside the other one, with a partner for practice.
-/// `ostrakon up` has it on demand: that partner keeps rounds of a second going for as long as it runs.
+/// `ostrakon up` has it on demand: that partner keeps rounds of a second going for as long as it
+/// runs.
 fn arguments(rest: &[String]) -> Vec<String> {
     let decides = |given: &String| {
         let option = given.split('=').next().unwrap_or_default();

@@ -10,6 +10,9 @@ mod client;
 mod committee;
 mod completions;
 mod decide;
+#[cfg(test)]
+#[path = "../../client/tests/traces/exchange.rs"]
+mod exchange;
 mod failure;
 mod graph;
 mod local;

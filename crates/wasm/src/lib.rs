@@ -10,6 +10,9 @@ mod acting;
 mod asking;
 mod changes;
 mod deciding;
+#[cfg(test)]
+#[path = "../../client/tests/traces/exchange.rs"]
+mod exchange;
 mod following;
 mod hosting;
 mod inner;

@@ -68,14 +68,6 @@ impl CallError {
         }
     }
 
-    /// The HTTP status, if the server said no.
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Self::Refused { status, .. } => Some(*status),
-            _ => None,
-        }
-    }
-
     /// Whether the same request may succeed later.
     pub fn passes(&self) -> bool {
         match self {

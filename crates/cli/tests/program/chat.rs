@@ -179,6 +179,22 @@ fn codes_and_lists_are_told(ann: &mut Person, bob: &mut Person) {
     assert_eq!((&listed["name"], &listed["state"]), (&"Ann".into(), &"talking".into()));
 }
 
+/// Ann calls, Bob accepts, and each hears the other; the codes that they compare are equal.
+fn they_get_acquainted(ann: &mut Person, bob: &mut Person) {
+    ann.order("say Bob Hello, this is Ann.");
+    assert_eq!(ann.states_of("Bob"), ["waiting"], "nobody has answered");
+    let called = bob.told("a call", |event| event["event"] == "called");
+    assert_eq!((&called["name"], &called["known"]), (&"Ann".into(), &false.into()));
+    bob.order(&format!("accept {}", called["contact"]));
+    bob.hears("Hello, this is Ann.");
+    bob.order("say Ann And this is Bob.");
+    ann.hears("And this is Bob.");
+    ann.told("an acknowledgement", |event| {
+        event["event"] == "moved" && event["state"] == "delivered"
+    });
+    codes_and_lists_are_told(ann, bob);
+}
+
 #[test]
 fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     let directory = tempfile::tempdir().unwrap();
@@ -197,18 +213,7 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     bob.come(&second, &[]);
     third.come(&second, &[]);
 
-    ann.order("say Bob Hello, this is Ann.");
-    assert_eq!(ann.states_of("Bob"), ["waiting"], "nobody has answered");
-    let called = bob.told("a call", |event| event["event"] == "called");
-    assert_eq!((&called["name"], &called["known"]), (&"Ann".into(), &false.into()));
-    bob.order(&format!("accept {}", called["contact"]));
-    bob.hears("Hello, this is Ann.");
-    bob.order("say Ann And this is Bob.");
-    ann.hears("And this is Bob.");
-    ann.told("an acknowledgement", |event| {
-        event["event"] == "moved" && event["state"] == "delivered"
-    });
-    codes_and_lists_are_told(ann, bob);
+    they_get_acquainted(ann, bob);
     newcomer.hears("Is anybody there?");
     newcomer.go();
 

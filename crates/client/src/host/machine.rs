@@ -213,10 +213,10 @@ impl<B: Book> Host<B> {
     fn step(&mut self) {
         let Some(acting) = &mut self.acting else { return self.begin() };
         match &acting.stage {
-            Stage::Reading | Stage::Looking(_) => {
-                if self.look.is_over(self.now, self.scene.believed) {
-                    self.looked();
-                }
+            Stage::Reading | Stage::Looking(_)
+                if self.look.is_over(self.now, self.scene.believed) =>
+            {
+                self.looked();
             }
             Stage::Again(_) if acting.pause.due().is_some_and(|due| due <= self.now) => {
                 acting.pause.asked();

@@ -2,6 +2,8 @@
 
 mod acting;
 mod claiming;
+#[path = "../traces/exchange.rs"]
+mod exchange;
 mod script;
 #[path = "../participant/time.rs"]
 mod time;

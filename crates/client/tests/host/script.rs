@@ -8,10 +8,7 @@ use ostrakon_mixing::RoomDescriptor;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[path = "../traces/exchange.rs"]
-mod exchange;
-
-pub use exchange::{Exchange, Played};
+pub use crate::exchange::{Exchange, Played};
 
 /// The scripts of hosts.
 pub const HOSTS: [&str; 2] = ["host", "host-troubles"];

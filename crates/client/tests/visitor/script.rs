@@ -5,10 +5,7 @@ use ostrakon_client::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[path = "../traces/exchange.rs"]
-mod exchange;
-
-pub use exchange::{Exchange, Played};
+pub use crate::exchange::{Exchange, Played};
 
 /// The scripts.
 pub const NAMES: [&str; 2] = ["visit", "visit-troubles"];

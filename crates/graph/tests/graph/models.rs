@@ -388,8 +388,7 @@ fn the_maps_of_every_graph_are_uniform_to_every_server() {
                     1 => [a, unknown, b],
                     _ => [a, b, unknown],
                 };
-                let permutation =
-                    factors.into_iter().fold(BASE, |rows, factor| moved(rows, factor));
+                let permutation = factors.into_iter().fold(BASE, moved);
                 // What is public: it makes the order of what the permutation has left.
                 order.map(|row| inverse(&permutation)[row])
             };
