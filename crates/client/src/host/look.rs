@@ -80,7 +80,9 @@ impl Look {
     /// Begins a look for the place of an action, or for the end of the book: from which action on
     /// all servers are to be asked.
     pub fn begin(&mut self, sought: Option<SignedAction>, book: &impl Book) -> u64 {
-        let from = sought.as_ref().map_or_else(|| book.length(), |signed| signed.action.number);
+        // What comes before its place is read first: otherwise nothing in it verifies.
+        let number = sought.as_ref().map(|signed| signed.action.number);
+        let from = book.length().min(number.unwrap_or(u64::MAX));
         self.number += 1;
         self.servers.fill(Server::Asked(from));
         (self.until, self.sought, self.place) = (None, sought, Place::Open);
@@ -97,11 +99,12 @@ impl Look {
         let Some(Server::Asked(from)) = self.servers.get(party).copied() else { return Next::Rest };
         self.servers[party] = Server::Failed;
         let Some(actions) = actions else { return Next::Rest };
-        let first = actions.first().cloned();
+        let shown = self.in_place(from, &actions);
         // Only the first server was given it: who else shows it was told that it is in the log.
-        if first.is_some() && first == self.sought {
+        if shown.is_some() && shown == self.sought.as_ref() {
             self.place = Place::Ours;
         }
+        let shown = shown.is_some();
         let known = usize::try_from(book.length().saturating_sub(from)).unwrap_or(usize::MAX);
         if actions.len() < known {
             // It is behind: what it has cannot be compared with what was read.
@@ -113,7 +116,7 @@ impl Look {
         }
         let ended = actions.len() == known;
         let taken = book.take(actions.into_iter().skip(known).collect());
-        self.note(from, first.is_some(), book.length());
+        self.note(shown, book.length());
         match taken {
             Err(why) => Next::Forged(why),
             Ok(()) if ended => {
@@ -127,10 +130,16 @@ impl Look {
         }
     }
 
+    /// What a server shows in the place that is looked at, of actions from this one on.
+    fn in_place<'a>(&self, from: u64, actions: &'a [SignedAction]) -> Option<&'a SignedAction> {
+        let after = self.sought.as_ref()?.action.number.checked_sub(from)?;
+        actions.get(usize::try_from(after).ok()?)
+    }
+
     /// Takes note of it that something verifiably is in the place that is looked at.
-    fn note(&mut self, from: u64, shown: bool, length: u64) {
-        let sought = self.sought.as_ref().map(|signed| signed.action.number);
-        if shown && sought == Some(from) && length > from && self.place == Place::Open {
+    fn note(&mut self, shown: bool, length: u64) {
+        let number = self.sought.as_ref().map(|signed| signed.action.number);
+        if shown && number.is_some_and(|number| number < length) && self.place == Place::Open {
             self.place = Place::Taken;
         }
     }

@@ -135,28 +135,36 @@ fn nothing_leaves_before_it_is_written_down() {
     assert!(world.servers[0].given.is_empty());
 }
 
+/// At the beginning of a log, and behind what the new run has not read yet.
 #[test]
 fn what_an_earlier_run_left_was_done_or_is_done_now_or_was_overtaken() {
-    for (loses, misses, others) in [(1, 0, false), (0, 1, false), (0, 1, true)] {
-        let mut world = World::new();
-        (world.servers[0].loses, world.servers[0].misses) = (loses, misses);
-        world.act(pin(1));
-        world.advance(1_000);
-        assert_eq!(world.kept.len(), 1);
-        world.restart();
-        if others {
-            world.other(pin(9));
+    for before in [0, 2] {
+        for (loses, misses, others) in [(1, 0, false), (0, 1, false), (0, 1, true)] {
+            left_by_an_earlier_run(before, loses, misses, others);
         }
-        world.resume();
-        world.advance(1_000);
-        let overtaken = others.then_some(&Failure::Overtaken);
-        assert_eq!((world.taken(0), world.failure(0)), ((!others).then_some(0), overtaken));
-        assert_eq!(world.places(&pin(1)), if others { vec![] } else { vec![0] });
-        assert_eq!(world.servers[0].given.len(), 1 + usize::from(misses == 1 && !others));
-        let deed = world.act(pin(2));
-        world.advance(1_000);
-        assert_eq!(world.taken(deed), Some(1), "and the next deed comes after it");
     }
+}
+
+fn left_by_an_earlier_run(before: u64, loses: u32, misses: u32, others: bool) {
+    let mut world = World::new();
+    (0..before).for_each(|_| world.other(pin(8)));
+    (world.servers[0].loses, world.servers[0].misses) = (loses, misses);
+    world.act(pin(1));
+    world.advance(1_000);
+    assert_eq!(world.kept.len(), 1);
+    world.restart();
+    if others {
+        world.other(pin(9));
+    }
+    world.resume();
+    world.advance(1_000);
+    let overtaken = others.then_some(&Failure::Overtaken);
+    assert_eq!((world.taken(0), world.failure(0)), ((!others).then_some(before), overtaken));
+    assert_eq!(world.places(&pin(1)), if others { vec![] } else { vec![before as usize] });
+    assert_eq!(world.servers[0].given.len(), 1 + usize::from(misses == 1 && !others));
+    let deed = world.act(pin(2));
+    world.advance(1_000);
+    assert_eq!(world.taken(deed), Some(before + 1), "and the next deed comes after it");
 }
 
 #[test]
