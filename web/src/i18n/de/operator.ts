@@ -148,7 +148,8 @@ export const de: Operator = {
     time: 'Ab',
     fewest: 'Mindestens bereit',
     shape: 'Tabellen',
-    rows: (rows, width) => `${rows} Zeilen zu ${several(width, 'Byte', 'Bytes')}`,
+    rows: (rows, width, engine) =>
+      `${rows} Zeilen zu ${several(width, 'Byte', 'Bytes')} (${engine})`,
     usable: 'Bereit',
     preparing: 'In Arbeit',
     needed: 'Ein offener Raum braucht sie',

@@ -145,7 +145,8 @@ export const en = {
     time: 'From',
     fewest: 'Fewest ready',
     shape: 'Tables',
-    rows: (rows: number, width: number) => `${rows} rows of ${several(width, 'byte', 'bytes')}`,
+    rows: (rows: number, width: number, engine: string) =>
+      `${rows} rows of ${several(width, 'byte', 'bytes')} (${engine})`,
     usable: 'Ready',
     preparing: 'Being prepared',
     needed: 'An open room needs them',

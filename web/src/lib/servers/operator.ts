@@ -85,7 +85,16 @@ const overviewShape = record({
   ),
   peers: list(peerShape),
   clock_bound_ms: count,
-  stock: list(record({ rows: count, width: count, usable: count, preparing: count, needed: flag })),
+  stock: list(
+    record({
+      engine: text,
+      rows: count,
+      width: count,
+      usable: count,
+      preparing: count,
+      needed: flag,
+    }),
+  ),
   stock_history: list(record({ at: count, usable: count })),
   rooms: list(roomShape),
   epochs: list(epochShape),
