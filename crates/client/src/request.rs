@@ -181,16 +181,13 @@ impl Call {
             }
             Self::Board { from } => got(format!("{room}/board?from={from}")),
             Self::Actions { from } => got(format!("{room}/actions?from={from}")),
-            Self::Presence(presence) => {
-                Http { path: format!("{room}/presence"), body: Some(Body::Json(json(presence))) }
-            }
+            Self::Presence(presence) => posted(format!("{room}/presence"), presence),
             Self::Issue { epoch, request } => {
                 got(format!("{room}/epochs/{epoch}/issue?{}", query(request)))
             }
-            Self::Submit { epoch, request } => Http {
-                path: format!("{room}/epochs/{epoch}/submission"),
-                body: Some(Body::Json(json(request))),
-            },
+            Self::Submit { epoch, request } => {
+                posted(format!("{room}/epochs/{epoch}/submission"), request)
+            }
         }
     }
 
@@ -269,6 +266,11 @@ impl Answer {
             _ => Self::Nothing,
         }
     }
+}
+
+/// A request by which plain data is posted.
+pub(crate) fn posted(path: String, body: &impl serde::Serialize) -> Http {
+    Http { path, body: Some(Body::Json(json(body))) }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -5,11 +5,10 @@ use ostrakon_broadcast::hosting::{Claim, SignedAction};
 use ostrakon_mixing::RoomId;
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{Accepted, ActionTaken, ActionsPage};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::refusal::Refusal;
-use crate::request::{Body, Http, PATIENCE, Sending};
+use crate::request::{Http, PATIENCE, Sending, posted};
 
 /// A request to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,11 +77,6 @@ impl Call {
             Self::Claim(_) => Kind::Claim,
         }
     }
-}
-
-fn posted(path: String, body: &impl Serialize) -> Http {
-    let text = serde_json::to_string(body).expect("plain data");
-    Http { path, body: Some(Body::Json(text)) }
 }
 
 /// What an answer is read as.
