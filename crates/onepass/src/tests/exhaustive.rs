@@ -7,9 +7,10 @@
 //!
 //! | functions | visitors | orders and sets of absentees | inputs | with `OSTRAKON_NIGHTLY` |
 //! |---|---|---|---|---|
-//! | every Boolean table, c = 2 | 1 to 5 | all | all | all |
+//! | every Boolean table, c = 2 | 1 to 4 | all | all | all |
+//! | every Boolean table, c = 2 | 5 | all | one for each number of ones | all |
 //! | named ones, c = 2 | 1 to 5 | all | all | all |
-//! | named ones, c = 2 | 6 | all | one for each number of ones | all |
+//! | named ones, c = 2 | 6 | all | no ones, three, six | all |
 //! | plurality, tally, one table for each composition, c = 3 | 1 to 4 | all | all | all |
 //!
 //! Inputs are the values of those who come, and the defaults of those who do not. Every step is
@@ -274,6 +275,18 @@ fn every_input(n: usize, c: u16) -> Vec<Vec<u16>> {
     vec![(0..c).collect(); n]
 }
 
+/// One input for every so many numbers of ones; at night all.
+fn by_ones(n: usize, every: usize, rules: fn(usize) -> Vec<Rule>) {
+    if nightly() {
+        return Walk::all(2, every_input(n, 2), rules(n));
+    }
+    for ones in (0..=n).step_by(every) {
+        // Who says yes is shifted, so that it is not always the last in the roster.
+        let value = |visitor: usize| u16::from((visitor + ones) % n < ones);
+        Walk::all(2, (0..n).map(|visitor| vec![value(visitor)]).collect(), rules(n));
+    }
+}
+
 #[test]
 fn every_boolean_table_of_up_to_four_visitors() {
     for n in 1..=4 {
@@ -283,7 +296,7 @@ fn every_boolean_table_of_up_to_four_visitors() {
 
 #[test]
 fn every_boolean_table_of_five_visitors() {
-    Walk::all(2, every_input(5, 2), every_boolean_table(5));
+    by_ones(5, 1, every_boolean_table);
 }
 
 #[test]
@@ -295,14 +308,7 @@ fn named_tables_of_up_to_five_visitors() {
 
 #[test]
 fn named_tables_of_six_visitors() {
-    if nightly() {
-        return Walk::all(2, every_input(6, 2), named(6));
-    }
-    for ones in 0..=6 {
-        // Who says yes is shifted, so that it is not always the last in the roster.
-        let value = |visitor: usize| u16::from((visitor + ones) % 6 < ones);
-        Walk::all(2, (0..6).map(|visitor| vec![value(visitor)]).collect(), named(6));
-    }
+    by_ones(6, 3, named);
 }
 
 #[test]
