@@ -9,6 +9,7 @@ use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_asynchromix::visitor::End;
 use ostrakon_mixer::{Links, Peers};
 use ostrakon_net::Identity;
+use ostrakon_testkit::nightly;
 
 use crate::lies::Lie;
 use crate::turncoat::{Turncoat, Will};
@@ -18,7 +19,7 @@ use crate::world::{Devices, PATIENCE, World, copy, id, identity, standing, stock
 const MORE_ROUNDS: u8 = 10;
 
 fn sizes() -> &'static [usize] {
-    if ostrakon_testkit::nightly() { &[4, 5, 7, 10] } else { &[4] }
+    if nightly() { &[4, 5, 7, 10] } else { &[4] }
 }
 
 fn lines(of: &str, count: usize) -> Vec<String> {
@@ -188,11 +189,11 @@ async fn servers_that_are_always_late_cost_nobody_its_line() {
 
 /// A server that was honest until there was stock lies when more is prepared: all others convict
 /// it, know it after a start, and show the evidence to whoever asks; devices are told what ends.
+/// Four by day, whose room ends; five, who go on, at night (by day in virtual time, `asynchromix`).
 #[tokio::test]
 async fn a_liar_in_preparation_is_convicted_before_everybody() {
-    for (n, lie, deed) in
-        [(4, Lie::Numbers, Deed::FalseNumbers), (5, Lie::Result, Deed::FalseResult)]
-    {
+    let lies = [(4, Lie::Numbers, Deed::FalseNumbers), (5, Lie::Result, Deed::FalseResult)];
+    for (n, lie, deed) in lies.into_iter().filter(|(n, ..)| nightly() || *n == 4) {
         let mut world = World::new(n);
         stocked(&world).await;
         let liar = n - 1;

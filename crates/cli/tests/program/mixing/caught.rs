@@ -7,11 +7,13 @@ use super::liar::Liar;
 use super::lies::Lie;
 use super::servers::{Servers, name};
 use super::{SHAPE, speak, status, until};
-use crate::common::{complaint, json, run};
+use crate::common::{complaint, json, nightly, run};
 
+/// Four by day, whose room ends; five, who go on, at night (by day in virtual time, `asynchromix`).
 #[test]
 fn a_liar_is_convicted_by_a_file_that_anybody_can_judge() {
-    for (n, lie, deed) in [(4, Lie::Numbers, "false_numbers"), (5, Lie::Result, "false_result")] {
+    let lies = [(4, Lie::Numbers, "false_numbers"), (5, Lie::Result, "false_result")];
+    for (n, lie, deed) in lies.into_iter().filter(|(n, ..)| nightly() || *n == 4) {
         let mut servers = Servers::found(n, &SHAPE);
         let (liar, link) = (n - 1, servers.link.clone());
         (0..liar).for_each(|i| servers.start(i));
