@@ -18,7 +18,7 @@ use crate::common::servers::{PAUSE, Servers};
 use crate::common::speakers::Speakers;
 
 /// Connections of each kind to each server; more at night, when nothing else runs beside.
-const EACH: usize = 12;
+const EACH: usize = 6;
 const EACH_AT_NIGHT: usize = 150;
 /// Bytes by which a server may grow: some 1500 connections with 64 KiB each, and the work of some
 /// epochs.
