@@ -142,22 +142,22 @@ pub fn inside<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// The scheduler's operator sets its clock forward when those have handed in whom it wants to see
-/// alone; whoever would have come within the hour is left out.
+/// alone; whoever would have come within the quarter of an hour is left out.
 #[test]
 fn a_scheduler_whose_clock_is_ahead_closes_nothing_early() {
     inside(|| {
         // Two at each server: whose home refuses them, because its clock is wrong, may have handed
         // in or not, and without them the others are enough.
-        let scene = Scene::new(1, 3600, 2);
+        let scene = Scene::new(1, 900, 2);
         (0..6).for_each(|number| scene.join(number));
         scene.deployment.executor.run_for(Duration::from_secs(60));
         scene.deployment.set_clock(PartyId(0), 2 * 3600 * 1000);
         scene.deployment.start(PartyId(0));
-        scene.deployment.executor.run_for(Duration::from_secs(1800));
+        scene.deployment.executor.run_for(Duration::from_secs(450));
         let early = scene.statuses().iter().any(|status| status.board_length > 0);
         assert!(!early, "the others' clocks have not run out");
-        let rest = scene.published_after(Duration::from_secs(3600));
-        assert!(rest.is_some_and(|rest| rest > 1_500_000), "{rest:?}");
+        let rest = scene.published_after(Duration::from_secs(900));
+        assert!(rest.is_some_and(|rest| rest > 375_000), "{rest:?}");
         scene.deployment.end();
     });
 }
