@@ -280,7 +280,7 @@ fn layer(name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::graph::{Crate, Graph, Kind};
-    use super::{check, violations};
+    use super::violations;
 
     fn graph(edges: &[(&str, &str, Kind)]) -> Graph {
         let mut graph = Graph::default();
@@ -454,10 +454,5 @@ mod tests {
                 ("ostrakon-elsewhere".to_owned(), "no layer".to_owned())
             ]
         );
-    }
-
-    #[test]
-    fn this_workspace_keeps_its_layers() {
-        check().unwrap();
     }
 }
