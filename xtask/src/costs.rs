@@ -62,7 +62,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let own = own.to_str().context("the project's path is not text")?;
     let runner = toml::Value::Array([own, RUNNER].map(Into::into).to_vec());
     let mut test = shell::program(tools::cargo_nextest()?);
-    test.args(["nextest", "run", "--workspace", "--config"]);
+    test.args(["nextest", "run", "--workspace", "--tests", "--config"]);
     test.arg(format!("target.'cfg(all())'.runner = {runner}")).args(arguments);
     test.env(postgres::VARIABLE, postgres.url()).env(FILE, &file);
     let result = shell::run(&mut test);

@@ -21,7 +21,8 @@ pub fn run(crates: &[String]) -> Result<()> {
     let postgres =
         if packages.iter().any(|name| name == STORE) { Some(Postgres::start()?) } else { None };
     let mut test = shell::program(tools::cargo_nextest()?);
-    test.args(["nextest", "run", "--profile", "inner", "--no-tests", "pass"]).args(&chosen);
+    let run = ["nextest", "run", "--profile", "inner", "--tests", "--no-tests", "pass"];
+    test.args(run).args(&chosen);
     if let Some(postgres) = &postgres {
         test.env(postgres::VARIABLE, postgres.url());
     }
