@@ -4,12 +4,14 @@
 //! A rule that no run can break is no test of anything. Each defect here breaks a promise of
 //! ARCHITECTURE.md or of the specifications in a way that somebody could break it by accident, and
 //! names the number of seeds within which a run must fail. The copy has objects of its own: cargo
-//! would take what is built of it for the sources' own. Whether each defect still fits the sources
-//! is checked by `tidy`; whether it is found is a step of the nightly run, and of every run of the
+//! would take what is built of it for the sources' own. It begins with those of the sources, so
+//! that only what a defect changes is compiled. Whether each defect still fits the sources is
+//! checked by `tidy`; whether it is found is a step of the nightly run, and of every run of the
 //! gate for one of them, which the commit draws (`docs/simulation.md`).
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -177,6 +179,7 @@ pub fn run(name: &str) -> Result<()> {
     let directed: Vec<_> = DIRECTED.iter().filter(|defect| defect.name.contains(name)).collect();
     let count = chosen.len() + tested.len() + directed.len();
     ensure!(count > 0, "no defect's name contains `{name}`");
+    begin()?;
     find_by_tests(&tested)?;
     find_directly(&directed)?;
     find(&chosen)
@@ -190,7 +193,7 @@ fn tests() -> impl Iterator<Item = &'static Tested> {
 
 /// Plants defects that tests of single crates must find.
 fn find_by_tests(tested: &[&Tested]) -> Result<()> {
-    let copy = shell::root().join("target/mutants");
+    let copy = copy();
     let mut unfound = Vec::new();
     for defect in tested {
         plant(&copy, defect.name, defect.edits)?;
@@ -213,7 +216,7 @@ fn find_by_tests(tested: &[&Tested]) -> Result<()> {
 
 /// Plants defects that single tests of the simulation must find.
 fn find_directly(directed: &[&Directed]) -> Result<()> {
-    let copy = shell::root().join("target/mutants");
+    let copy = copy();
     let mut unfound = Vec::new();
     for defect in directed {
         plant(&copy, defect.name, defect.edits)?;
@@ -248,6 +251,7 @@ pub fn run_drawn() -> Result<()> {
     let number = usize::from_str_radix(digits, 16).context("it is hexadecimal")?;
     let quick: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.seeds <= QUICK_SEEDS).collect();
     let drawn = number % (DIRECTED.len() + quick.len());
+    begin()?;
     match DIRECTED.get(drawn) {
         Some(defect) => find_directly(&[defect]),
         None => find(&[quick[drawn - DIRECTED.len()]]),
@@ -255,7 +259,7 @@ pub fn run_drawn() -> Result<()> {
 }
 
 fn find(mutants: &[&Mutant]) -> Result<()> {
-    let copy = shell::root().join("target/mutants");
+    let copy = copy();
     let mut unfound = Vec::new();
     for mutant in mutants {
         plant(&copy, mutant.name, mutant.edits)?;
@@ -285,16 +289,28 @@ fn simulation(copy: &Path) -> Command {
     command
 }
 
-/// Links what is compiled of other projects' crates, which are the same in the copy, into the
-/// copy's objects, so that only the project's own are compiled for it.
-fn borrow_dependencies(copy: &Path) -> Result<()> {
+/// Where the copy is.
+fn copy() -> PathBuf {
+    shell::root().join("target/mutants")
+}
+
+/// Makes a copy of the sources and of what is compiled of their libraries, with their times: by
+/// these cargo tells what it need not compile again. An earlier run's copy would be of other
+/// sources.
+fn begin() -> Result<()> {
+    let copy = copy();
+    if copy.is_dir() {
+        fs::remove_dir_all(&copy).context("an earlier copy cannot be removed")?;
+    }
+    refresh(&copy)?;
     for part in ["deps", ".fingerprint", "build"] {
         let (from, to) = ("target/debug", copy.join("target/debug").join(part));
         link_foreign(&shell::root().join(from).join(part), &to)?;
     }
-    Ok(())
+    copy_own(&shell::root().join("target/debug"), &copy.join("target/debug"))
 }
 
+/// Links what is compiled of other projects' crates, which are the same in the copy.
 fn link_foreign(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
@@ -302,7 +318,9 @@ fn link_foreign(from: &Path, to: &Path) -> Result<()> {
         let (name, target) = (entry.file_name(), to.join(entry.file_name()));
         let name = name.to_string_lossy();
         let own = ["ostrakon", "libostrakon", "xtask"];
-        if own.iter().any(|own| name.starts_with(own)) || target.exists() {
+        // Programs among libraries are tests.
+        let program = from.ends_with("deps") && !name.starts_with("lib");
+        if program || own.iter().any(|own| name.starts_with(own)) {
             continue;
         }
         if entry.file_type()?.is_dir() {
@@ -315,7 +333,50 @@ fn link_foreign(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the copy what the sources are, without touching what is the same already.
+/// Copies what is compiled of the project's own libraries, with what cargo knows about it. It is
+/// not linked: what is compiled for the copy may be written in its place.
+fn copy_own(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from.join("deps"))? {
+        let library = entry?.path();
+        let Some((name, hash)) = own_library(&library) else { continue };
+        let known = Path::new(".fingerprint").join(format!("{}-{hash}", name.replace('_', "-")));
+        if !from.join(&known).is_dir() {
+            continue;
+        }
+        for file in [library.clone(), library.with_extension("rmeta")] {
+            if file.is_file() {
+                copy_with_time(&file, &to.join("deps").join(file.file_name().unwrap_or_default()))?;
+            }
+        }
+        fs::create_dir_all(to.join(&known))?;
+        for entry in fs::read_dir(from.join(&known))? {
+            let file = entry?;
+            copy_with_time(&file.path(), &to.join(&known).join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The crate's name and the hash by which cargo tells its forms apart, if the file is what is
+/// compiled of a library of the project.
+fn own_library(file: &Path) -> Option<(&str, &str)> {
+    let stem = file.file_stem().and_then(OsStr::to_str)?;
+    let (name, hash) = stem.strip_prefix("lib")?.rsplit_once('-')?;
+    let own = file.extension() == Some(OsStr::new("rlib")) && name.starts_with("ostrakon");
+    own.then_some((name, hash))
+}
+
+fn copy_with_time(from: &Path, to: &Path) -> Result<()> {
+    let copied = || -> std::io::Result<()> {
+        fs::copy(from, to)?;
+        let time = fs::metadata(from)?.modified()?;
+        File::options().append(true).open(to)?.set_modified(time)
+    };
+    copied().with_context(|| format!("{} cannot be copied", from.display()))
+}
+
+/// Makes the copy what the sources are, without touching what is the same already. What is new in
+/// it has the time of its source; what a defect was planted in has changed now.
 fn refresh(copy: &Path) -> Result<()> {
     let listed = shell::output(shell::program("git").args(["ls-files", "-z"]))?;
     let listed = String::from_utf8(listed).context("file names are text")?;
@@ -326,10 +387,14 @@ fn refresh(copy: &Path) -> Result<()> {
         if fs::read(&to).is_ok_and(|before| before == bytes) {
             continue;
         }
+        if to.is_file() {
+            fs::write(&to, bytes).with_context(|| format!("{} cannot be written", to.display()))?;
+            continue;
+        }
         let folder = to.parent().context("a file is in a folder")?;
         fs::create_dir_all(folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        fs::write(&to, bytes).with_context(|| format!("{} cannot be written", to.display()))?;
+        copy_with_time(&from, &to)?;
     }
     Ok(())
 }
@@ -360,7 +425,6 @@ fn forget_moved(copy: &Path, folder: &Path, listed: &BTreeSet<&Path>) -> Result<
 /// Makes the copy what the sources are, but for one defect.
 fn plant(copy: &Path, name: &str, edits: &[Edit]) -> Result<()> {
     refresh(copy)?;
-    borrow_dependencies(copy)?;
     for (path, text) in planted(copy, name, edits)? {
         fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
     }
@@ -413,6 +477,26 @@ mod tests {
         let there = ["a/mod.rs", "a.rs", "target/a.rs"].map(|file| copy.join(file).exists());
         fs::remove_dir_all(&copy).unwrap();
         assert_eq!(there, [true, false, true]);
+    }
+
+    #[test]
+    fn own_libraries_are_copied_with_their_times_and_test_programs_are_not() {
+        let folder = std::env::temp_dir().join(format!("ostrakon-own-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        let library = ["deps/libostrakon_a-0f.rlib", ".fingerprint/ostrakon-a-0f/lib-ostrakon_a"];
+        let others =
+            ["deps/ostrakon_a-1f", ".fingerprint/ostrakon-a-1f/test-lib", "deps/libb-0.rlib"];
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        for file in library.iter().chain(&others) {
+            fs::create_dir_all(from.join(file).parent().unwrap()).unwrap();
+            File::create(from.join(file)).unwrap().set_modified(time).unwrap();
+        }
+        fs::create_dir_all(to.join("deps")).unwrap();
+        copy_own(&from, &to).unwrap();
+        let times = library.map(|file| fs::metadata(to.join(file)).unwrap().modified().unwrap());
+        let copied = others.map(|file| to.join(file).exists());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((times, copied), ([time; 2], [false; 3]));
     }
 
     #[test]
