@@ -127,6 +127,16 @@ test('who keeps an epoch open is named where two servers say so, with what can b
   await beamer.open(projectorOf(links[0]));
   await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
   await beamer.page.getByText(/^nimmt teil, so sagen es die Server/).waitFor();
+  // The same of one that nobody opens, of which each names the epoch's number.
+  const unopened = (/** @type {any} */ status) => ({
+    ...says(status),
+    epoch: { ...status.epoch, phase: 'waiting-for-stock', batch: null, closes_in_ms: null },
+  });
+  for (const visitor of [anna, console, beamer])
+    await sabotage(deployment, visitor, 'status*', unopened, [1, 2]);
+  await anna.page.locator('[data-overdue="0"]').getByText('could have begun').waitFor();
+  await console.page.locator('[data-overdue="0"]').getByText('could have begun').waitFor();
+  await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
   for (const [name, visitor] of Object.entries({ anna, console, beamer })) {
     await visitor.fits();
     await visitor.isAccessible();

@@ -291,8 +291,9 @@ pub struct Status {
     pub stock: u32,
     /// The other servers.
     pub peers: Vec<PeerStatus>,
-    /// Why the collecting epoch is not closed although its time has been over for a while and
-    /// enough have handed in; absent otherwise.
+    /// Why the epoch is not closed although its time has been over for a while and enough have
+    /// handed in; or, while none collects, why none is opened although it could be. Absent
+    /// otherwise.
     #[serde(default)]
     pub overdue: Option<Overdue>,
     /// What a submission to the collecting epoch must be made for; absent while none collects.
@@ -318,14 +319,15 @@ pub struct EpochStatus {
     pub submitted: u32,
 }
 
-/// An epoch that could have been closed and is not.
+/// An epoch that could have been closed and is not; or opened, if none collects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Overdue {
     /// For how many milliseconds.
     pub for_ms: u64,
     /// The servers whose word is missing, by party number: that the epoch is due, or the
-    /// scheduler's that it is closed. None if earlier epochs are to be finished first.
+    /// scheduler's that it is closed, or opened; while some do not echo what is said, these. None
+    /// if earlier epochs are to be finished first.
     pub by: Vec<u8>,
 }
 
@@ -336,7 +338,7 @@ pub struct Overdue {
 pub enum CollectPhase {
     /// It takes submissions.
     Collecting,
-    /// It begins as soon as a batch is ready at all servers.
+    /// It begins as soon as a batch is ready at all servers, and the scheduler has opened it.
     WaitingForStock,
 }
 

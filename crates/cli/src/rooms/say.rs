@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use ostrakon_mixing::engines;
 use ostrakon_mixing::room::{Admission, more_needed};
 use ostrakon_party::Trust;
-use ostrakon_protocol::{LastEpoch, Outcome, Overdue, Status};
+use ostrakon_protocol::{CollectPhase, EpochStatus, LastEpoch, Outcome, Overdue, Status};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
@@ -223,24 +223,27 @@ pub fn missing_in_words(missing: u32) -> Option<String> {
     }
 }
 
-/// Why the epoch that collects is not closed, in words, with the servers' names; `None` unless it
-/// could have been for a while. Fewer than are believed blame nobody.
+/// Why the epoch that collects is not closed, or none is opened, in words, with the servers' names;
+/// `None` unless it could have been for a while. Fewer than are believed blame nobody.
 pub fn overdue_in_words(
     statuses: &[Option<Status>],
     names: &[String],
     trust: &Trust,
 ) -> Option<String> {
-    let known = || statuses.iter().flatten();
-    let said = known().filter_map(|status| Some((status.epoch?.number, status.overdue.as_ref()?)));
+    let said = statuses.iter().flatten().filter_map(|status| {
+        let EpochStatus { number, phase, .. } = status.epoch?;
+        Some(((number, phase == CollectPhase::Collecting), status.overdue.as_ref()?))
+    });
     let said: Vec<_> = said.collect();
-    let (number, _) = said.iter().max_by_key(|(number, _)| number)?;
-    let of_it = || said.iter().filter(|(of, _)| of == number).map(|(_, overdue)| *overdue);
+    let (epoch, _) = said.iter().max_by_key(|(epoch, _)| epoch)?;
+    let of_it = || said.iter().filter(|(of, _)| of == epoch).map(|(_, overdue)| *overdue);
     let believed = |says: &dyn Fn(&Overdue) -> bool| {
         of_it().filter(|overdue| says(overdue)).count() >= trust.believed()
     };
     let named = (0u8..).zip(names);
     let silent = named.filter(|(party, _)| believed(&|overdue| overdue.by.contains(party)));
     let silent: Vec<_> = silent.map(|(_, name)| name.as_str()).collect();
+    let (number, collects) = epoch;
     if silent.is_empty() {
         return believed(&|overdue| overdue.by.is_empty()).then(|| {
             format!(
@@ -248,9 +251,9 @@ pub fn overdue_in_words(
             )
         });
     }
-    let silent = silent.join(" and ");
+    let (silent, could) = (silent.join(" and "), if *collects { "been sealed" } else { "begun" });
     Some(format!(
-        "epoch {number} could have been sealed, but the word of {silent} is missing, and no other server can step in: nothing is \
+        "epoch {number} could have {could}, but the word of {silent} is missing, and no other server can step in: nothing is \
          lost or revealed, and it goes on when that word comes; if it lasts, tell whoever runs {silent}"
     ))
 }
@@ -322,16 +325,18 @@ mod tests {
     #[test]
     fn whose_word_an_epoch_waits_for_is_told_when_two_servers_say_so() {
         let (trust, names) = (Trust::one_of_three(), ["A", "B", "C"].map(str::to_owned));
-        let overdue = |number, by: &[u8]| {
+        let says = |phase: &str, number, by: &[u8]| {
             let by = by.to_vec();
             let epoch = serde_json::json!({
-                "number": number, "batch": 1, "phase": "collecting", "closes_in_ms": 0,
+                "number": number, "batch": null, "phase": phase, "closes_in_ms": null,
                 "assigned": 3, "submitted": 3,
             });
             let epoch = serde_json::from_value(epoch).unwrap();
             let overdue = Some(Overdue { for_ms: 20_000, by });
             status([1, 1, 1], 2).map(|status| Status { epoch, overdue, ..status })
         };
+        let overdue = |number, by: &[u8]| says("collecting", number, by);
+        let unopened = |number, by: &[u8]| says("waiting-for-stock", number, by);
         let told = |statuses: [Option<Status>; 3]| overdue_in_words(&statuses, &names, &trust);
         let words = told([status([1, 1, 1], 2), overdue(4, &[0]), overdue(4, &[0])]).unwrap();
         assert!(words.contains("epoch 4") && words.contains("the word of A is missing"), "{words}");
@@ -342,6 +347,10 @@ mod tests {
         assert!(words.contains("waits for earlier ones"), "{words}");
         assert_eq!(told([None, None, overdue(4, &[0])]), None, "one alone is not believed");
         assert_eq!(told([None, overdue(3, &[0]), overdue(4, &[0])]), None, "of two epochs");
+        let words = told([None, unopened(4, &[0]), unopened(4, &[0])]).unwrap();
+        assert!(words.contains("epoch 4 could have begun, but the word of A"), "{words}");
+        assert_eq!(told([None, unopened(4, &[0]), None]), None, "one alone is not believed");
+        assert_eq!(told([None, unopened(4, &[0]), overdue(4, &[0])]), None, "of two complaints");
     }
 
     #[test]

@@ -202,17 +202,20 @@ impl Core {
 /// Waits for all others' echoes of this server's own announcement.
 async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
     let tag = ControlStep::Echo.of(instance(core.me(), number));
-    let echoes =
-        core.party.peers().map(|peer| core.party.receive(peer, tag, Length::AtMost(LONGEST_ECHO)));
-    for echo in futures::future::join_all(echoes).await {
+    let vouches = async |peer| {
+        core.logs.sent(peer, number, core.platform.now_ms());
+        let echo = core.party.receive(peer, tag, Length::AtMost(LONGEST_ECHO)).await;
         let vouched = echo.ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
         if vouched.is_none_or(|header| header.header != own.header) {
             tracing::error!(
                 number,
                 "a server vouches for an announcement that was not made: was this server's data restored?"
             );
+            return;
         }
-    }
+        core.logs.echoed(peer, number);
+    };
+    futures::future::join_all(core.party.peers().map(vouches)).await;
 }
 
 /// Delivers the log of another server, for ever, or until that server contradicts itself.

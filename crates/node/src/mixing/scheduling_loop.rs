@@ -13,7 +13,7 @@ use ostrakon_mixing::room::RoomId;
 
 use crate::core::Core;
 use crate::state::announcement::Body;
-use crate::state::{Collecting, SCHEDULER, scheduling};
+use crate::state::{Collecting, SCHEDULER, overdue, scheduling};
 
 /// How often. Slots are given out in one announcement per room and beat.
 const BEAT: Duration = Duration::from_millis(100);
@@ -28,12 +28,13 @@ pub(crate) async fn run(core: Arc<Core>) {
         if !enough.is_empty() {
             core.change(|world| scheduling::note_enough(world, &enough, now));
         }
-        let overdue = scheduling::newly_overdue(&core.world(), core.me(), now);
-        if !overdue.is_empty() {
-            core.change(|world| scheduling::note_overdue(world, &overdue));
+        overdue::note_owed(&mut core.world(), now);
+        let rooms = overdue::newly_overdue(&core.world(), core.me(), now);
+        if !rooms.is_empty() {
+            core.change(|world| overdue::note_overdue(world, &rooms));
             tracing::warn!(
-                rooms = overdue.len(),
-                "epochs could have been closed and are not: the operator's page says whose word is missing"
+                rooms = rooms.len(),
+                "epochs could have been closed or opened and are not: the operator's page says whose word is missing"
             );
         }
         while_announced(&core, || {

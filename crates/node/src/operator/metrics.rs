@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::memory::history::{BUCKETS, Histogram};
 use crate::operator::{self, Process};
 use crate::ports::Drivers;
-use crate::state::{BatchInfo, scheduling};
+use crate::state::{BatchInfo, overdue};
 
 /// What bytes are counted in.
 const GRAIN: u64 = 1 << 20;
@@ -94,13 +94,13 @@ fn rooms(core: &Core, text: &mut Text) {
         let (usable, supply) = (count(BatchInfo::is_usable), count(BatchInfo::is_supply));
         let rooms = || world.rooms.values();
         let overdue =
-            rooms().filter(|room| scheduling::overdue(room, core.me(), now).is_some()).count();
+            rooms().filter(|room| overdue::overdue(room, core.me(), &[], now).is_some()).count();
         (rooms().filter(|room| room.open).count(), overdue, boards, usable, supply - usable)
     };
     text.gauge("rooms_open", "Rooms that take submissions.", open);
     text.gauge(
         "rooms_overdue",
-        "Rooms whose epoch could have been closed for a while and waits for a server's word.",
+        "Rooms whose epoch could have been closed or opened for a while and waits for a server's word.",
         overdue,
     );
     text.gauge("board_entries", "Entries on all boards.", boards);

@@ -127,7 +127,7 @@ pub struct RoomView {
     pub epochs: u64,
     /// Epochs that are sealed and not finished everywhere.
     pub computing: u32,
-    /// Why its epoch is not closed, if it is overdue.
+    /// Why its epoch is not closed, or not opened, if it is overdue.
     pub overdue: Option<Overdue>,
 }
 
@@ -162,7 +162,7 @@ pub enum WarningKind {
     CertificateExpiring,
     /// An open room has no batch to go on with.
     StockEmpty,
-    /// An epoch could have been closed for a while, and the server's word is missing.
+    /// An epoch could have been closed or opened for a while, and the server's word is missing.
     EpochOverdue,
     /// The server is one of two of whom one has stopped epochs again and again.
     RepeatedAborts,
@@ -327,6 +327,7 @@ fn stock(world: &World) -> Vec<StockView> {
 
 fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let silent = core.silent(now);
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
     let there = world.rooms.iter().filter(|(_, room)| !room.deleted);
@@ -343,7 +344,7 @@ fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
         board_length: room.board_length,
         epochs: room.next_epoch,
         computing: count(room.computing.len()),
-        overdue: requests::overdue(room, core.me(), now),
+        overdue: requests::overdue(room, core.me(), &silent, now),
     });
     views.collect()
 }
@@ -421,38 +422,32 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
     warnings
 }
 
-/// Warns of who keeps an epoch from being closed, once for each: without every server's word
-/// nothing is published. Where one of them cannot be reached, the words of the others may be
-/// waiting for its echo: they are not named.
+/// Warns of who keeps an epoch from being closed, or the next one from being opened, once for each:
+/// without every server's word nothing is published.
 fn overdue(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
-    let is_gone = |party| {
-        overview.peers.iter().any(|peer| peer.party == party && peer.reach == PeerReach::None)
-    };
     let mut longest: BTreeMap<Option<u8>, (u64, &str)> = BTreeMap::new();
     for room in &overview.rooms {
         let Some(Overdue { for_ms, by }) = &room.overdue else { continue };
-        let gone: Vec<u8> = by.iter().copied().filter(|party| is_gone(*party)).collect();
-        let named = if gone.is_empty() { by } else { &gone };
         let keepers: Vec<_> =
-            if named.is_empty() { vec![None] } else { named.iter().copied().map(Some).collect() };
+            if by.is_empty() { vec![None] } else { by.iter().copied().map(Some).collect() };
         for keeper in keepers {
             let before = longest.entry(keeper).or_insert((*for_ms, &room.name));
             *before = (*before).max((*for_ms, &room.name));
         }
     }
     for (keeper, (for_ms, room)) in longest {
-        let since = format!("an epoch of “{room}” could have been closed {} s ago", for_ms / 1000);
+        let since = format!("an epoch of “{room}” could have gone on {} s ago", for_ms / 1000);
         let peer = overview.peers.iter().find(|peer| Some(peer.party) == keeper);
         let text = match (keeper, peer) {
             (None, _) => format!(
                 "{since}, and waits for earlier ones that are still computed: if it lasts, look which server is slow or stuck"
             ),
             (_, Some(PeerView { name, .. })) => format!(
-                "{since}, and {name}'s word is missing: the room stands still until it comes, and no other server can close it. \
+                "{since}, and {name}'s word is missing: the room stands still until it comes, and no other server can step in. \
                  Ask its operator to look at its log and at its links, and to start it again"
             ),
             (_, None) => format!(
-                "{since}, and this server does not close it: the room stands still until it does. Look at its log, and start it again"
+                "{since}, and waits for this server: the room stands still until it speaks. Look at its log, and start it again"
             ),
         };
         warn(WarningKind::EpochOverdue, keeper.unwrap_or(overview.party), text);

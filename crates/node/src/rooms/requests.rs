@@ -30,7 +30,7 @@ use crate::memory::material::Material;
 use crate::memory::presence::{Bound, Visitor};
 use crate::memory::quotas::Creator;
 use crate::state::announcement::Body;
-use crate::state::{Collecting, Room, World, room_nonce, scheduling};
+use crate::state::{Collecting, Room, World, overdue, room_nonce, scheduling};
 use ostrakon_protocol::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
     NewRoom, Overdue, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo,
@@ -86,15 +86,25 @@ impl Core {
 
     /// The names of the servers that cannot be reached.
     pub(crate) fn missing(&self) -> Vec<String> {
-        let name = |id: &ostrakon_party::PartyId| {
+        let name = |id: &PartyId| {
             self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone())
         };
+        self.unreachable().iter().map(name).collect()
+    }
+
+    fn unreachable(&self) -> Vec<PartyId> {
         let states = self.mesh.peer_states();
-        states
-            .iter()
-            .filter(|(_, state)| state.reach == Reach::No)
-            .map(|(id, _)| name(id))
-            .collect()
+        let gone = states.iter().filter(|(_, state)| state.reach == Reach::No);
+        gone.map(|(id, _)| *id).collect()
+    }
+
+    /// The servers that cannot be reached, or have not echoed for a while what this one said.
+    pub(crate) fn silent(&self, now: u64) -> Vec<PartyId> {
+        let mut silent = self.unreachable();
+        silent.extend(self.logs.silent(now));
+        silent.sort_unstable();
+        silent.dedup();
+        silent
     }
 
     /// Creates a room. A host who has not got the answer asks for the same once more, and gets the
@@ -279,7 +289,7 @@ impl Core {
             actions: room.log.length(),
             stock: u32::try_from(usable).unwrap_or(u32::MAX),
             peers: states.iter().map(peer).collect(),
-            overdue: overdue(room, self.me(), now),
+            overdue: overdue(room, self.me(), &self.silent(now), now),
             context: room
                 .collecting
                 .as_ref()
@@ -499,9 +509,9 @@ fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
     })
 }
 
-/// Why a room's epoch is not closed, if it is overdue.
-pub(crate) fn overdue(room: &Room, me: PartyId, now: u64) -> Option<Overdue> {
-    let scheduling::Overdue { since, by } = scheduling::overdue(room, me, now)?;
+/// Why a room's epoch is not closed or opened, if it is overdue.
+pub(crate) fn overdue(room: &Room, me: PartyId, silent: &[PartyId], now: u64) -> Option<Overdue> {
+    let overdue::Overdue { since, by } = overdue::overdue(room, me, silent, now)?;
     let by = by.into_iter().map(|party| party.0).collect();
     Some(Overdue { for_ms: now.saturating_sub(since), by })
 }

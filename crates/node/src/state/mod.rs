@@ -43,11 +43,12 @@ pub mod announcement;
 mod batches;
 pub(crate) mod epochs;
 pub(crate) mod hosting;
+pub(crate) mod overdue;
 mod room;
 pub(crate) mod scheduling;
 
 pub use batches::{BatchInfo, Held};
-pub use room::{Collecting, Computing, Owner, Room};
+pub use room::{Collecting, Computing, Next, Owed, Owner, Room};
 
 /// The server that opens and closes epochs and plans batches. It can delay. It closes an epoch only
 /// when by each other server's own clock it is due, and with all slots that were given out.
@@ -444,6 +445,7 @@ impl World {
                     let new = Collecting::new(*epoch, *batch, *at, *minimum, members, trust);
                     room.next_epoch = epoch + 1;
                     room.collecting = Some(Collecting { opened: number, ..new });
+                    room.owed = None;
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
             }

@@ -175,6 +175,26 @@ pub struct Computing {
     pub phase: Option<MixingPhase>,
 }
 
+/// What the scheduler could announce for a room in which no epoch collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// That this batch is planned: none is there for the room, nor under way.
+    Planned(u64),
+    /// That an epoch opens with this batch.
+    Opened(u64),
+}
+
+/// The same, as long as a server waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// What.
+    pub next: Next,
+    /// Since when, in milliseconds since 1970.
+    pub since: u64,
+    /// Whether this server has told that the epoch is overdue.
+    pub told: bool,
+}
+
 /// A room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
@@ -192,6 +212,9 @@ pub struct Room {
     pub next_epoch: u64,
     /// The epoch that collects.
     pub collecting: Option<Collecting>,
+    /// While none collects, what this server waits for the scheduler to announce. Neither agreed
+    /// on nor kept.
+    pub owed: Option<Owed>,
     /// Epochs that are not finished.
     pub computing: BTreeMap<u64, Computing>,
     /// How the last one ended.
@@ -234,6 +257,7 @@ impl Room {
             deleted: false,
             next_epoch: 0,
             collecting: None,
+            owed: None,
             computing: BTreeMap::new(),
             last: None,
             may_have_opened: BTreeSet::new(),

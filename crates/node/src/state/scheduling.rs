@@ -37,7 +37,7 @@ use ostrakon_mixing::room::{RoomId, most_beside, people_for};
 use ostrakon_party::PartyId;
 
 use crate::state::announcement::{Body, MOST_SLOTS};
-use crate::state::{Collecting, Room, SCHEDULER, World};
+use crate::state::{Collecting, Room, World};
 
 /// Epochs of a room that may be sealed and not yet finished at all servers.
 pub const MOST_COMPUTING: usize = 4;
@@ -49,9 +49,6 @@ const USED_MS: u64 = 24 * 3600 * 1000;
 /// How much later than the end of an epoch's time it may be that there are enough, at most, if its
 /// clock is not to begin anew; in milliseconds.
 const LATE_MS: u64 = 2_000;
-/// So long after it could have been closed an epoch counts as overdue, in milliseconds: a server
-/// that is started again is back before that.
-pub const OVERDUE_MS: u64 = 20_000;
 /// The longest pause after a setback, in milliseconds.
 const LONGEST_PAUSE: u64 = 60_000;
 
@@ -64,60 +61,8 @@ pub fn decide(world: &World, now: u64, ready: u32) -> Option<Body> {
     end.or_else(open).or_else(|| plan(world, now, ready))
 }
 
-/// An epoch that is not closed although it could be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overdue {
-    /// When it could have been closed, in milliseconds since 1970.
-    pub since: u64,
-    /// Whose word is missing; nobody's, if earlier epochs are to be finished first.
-    pub by: Vec<PartyId>,
-}
-
-/// Whether a room's epoch is overdue, as far as `me` knows, and has been for [`OVERDUE_MS`]: by
-/// those who have not said that it is due, or else by the scheduler, who does not close it.
-pub fn overdue(room: &Room, me: PartyId, now: u64) -> Option<Overdue> {
-    let collecting = room.collecting.as_ref()?;
-    let period = u64::from(room.descriptor.seconds) * 1000;
-    let end = match collecting.enough_at {
-        Some(_) => ends_at(collecting, room)?,
-        None => collecting.begun_at? + 2 * period,
-    };
-    if now < end + OVERDUE_MS || !is_due(collecting, room, now) {
-        return None;
-    }
-    // What it says itself is delivered when the others have echoed it.
-    let silent = collecting.due.iter().filter(|(party, said)| *party != me && said.is_none());
-    let mut by: Vec<PartyId> = silent.map(|(party, _)| party).collect();
-    if by.is_empty() && room.computing.len() < MOST_COMPUTING {
-        by.push(SCHEDULER);
-    }
-    Some(Overdue { since: end, by })
-}
-
-/// Rooms whose epoch is overdue since the last beat.
-pub fn newly_overdue(world: &World, me: PartyId, now: u64) -> Vec<RoomId> {
-    let is_new = |room: &Room| {
-        room.collecting.as_ref().is_some_and(|epoch| !epoch.told_overdue)
-            && overdue(room, me, now).is_some()
-    };
-    let rooms = world.rooms.iter().filter(|(_, room)| is_new(room));
-    rooms.map(|(id, _)| *id).collect()
-}
-
-/// Notes that epochs are overdue, so that whoever waits for news hears of it.
-pub fn note_overdue(world: &mut World, rooms: &[RoomId]) {
-    for id in rooms {
-        if let Some(room) = world.rooms.get_mut(id)
-            && let Some(collecting) = &mut room.collecting
-        {
-            collecting.told_overdue = true;
-        }
-        world.touch(id);
-    }
-}
-
 /// When an epoch's time is over, in milliseconds since 1970; `None` until its clock runs.
-fn ends_at(collecting: &Collecting, room: &Room) -> Option<u64> {
+pub(super) fn ends_at(collecting: &Collecting, room: &Room) -> Option<u64> {
     let period = u64::from(room.descriptor.seconds) * 1000;
     let first = collecting.begun_at? + period;
     // Clocks and hand-ins that come about together count as before the end.
@@ -194,7 +139,7 @@ fn end(world: &World, id: &RoomId, room: &Room, now: u64) -> Option<Body> {
     closes.then_some(Body::EpochClosed { room: *id, number })
 }
 
-fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
+pub(super) fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
     let capacity = room.descriptor.capacity;
     if collecting.submitted.len() == capacity as usize {
         return true;
@@ -252,7 +197,7 @@ impl Lack {
     }
 }
 
-fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
+pub(super) fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     let (setbacks, since) = world.setbacks;
     let pause = if setbacks == 0 { 0 } else { (500 << setbacks.min(10)).min(LONGEST_PAUSE) };
     let preparing =
@@ -341,4 +286,4 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

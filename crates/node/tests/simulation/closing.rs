@@ -3,6 +3,7 @@
 mod erased;
 pub mod letters;
 mod mending;
+mod overdue;
 mod stories;
 
 use std::sync::{Arc, Mutex};

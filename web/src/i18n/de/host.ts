@@ -55,10 +55,10 @@ export const de: Host = {
     company: 'wartet auf Einwürfe',
     overdue: (names: string[]) =>
       names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf ${spoken(names)}`,
-    overdueHint: (names: string[], since: number) =>
+    overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `Sie hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts.`
-        : `Sie hätte um ${clock(since)} versiegelt werden können; das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und von hier aus hilft nichts: Bitte die, die ${spoken(names)} betreiben, nachzusehen.`,
+        : `Sie hätte um ${clock(since)} ${opening ? 'beginnen' : 'versiegelt werden'} können; das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und von hier aus hilft nichts: Bitte die, die ${spoken(names)} betreiben, nachzusehen.`,
     waits: (here: number, expected: number | null, missing: number) =>
       `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
     practice: 'Zum Üben, ohne Menge',

@@ -39,7 +39,7 @@ export interface Status {
   places: number[];
   board_length: number;
   actions: number;
-  /** Why the epoch is not closed, if it could have been for a while. */
+  /** Why the epoch is not closed, or not opened, if it could have been for a while. */
   overdue: { for_ms: number; by: number[] } | null;
 }
 

@@ -10,7 +10,7 @@ use crate::state::{BatchInfo, Computing, Held, Owner};
 
 const SERVERS: usize = 3;
 
-fn descriptor(capacity: u32) -> RoomDescriptor {
+pub(crate) fn descriptor(capacity: u32) -> RoomDescriptor {
     RoomDescriptor { payload: 32, capacity, minimum: 2, ..RoomDescriptor::new("r") }
 }
 
@@ -20,7 +20,7 @@ fn key(n: u32) -> VerifyingKey {
     VerifyingKey(bytes)
 }
 
-fn batch(form: Form) -> BatchInfo {
+pub(crate) fn batch(form: Form) -> BatchInfo {
     let said = ByParty::new(SERVERS, |_| Some(0));
     BatchInfo { said, held: Held::File, ..BatchInfo::planned(form, 0, SERVERS) }
 }
@@ -30,7 +30,7 @@ fn servers() -> Servers {
 }
 
 /// One room of nine slots, and batches of its shape.
-fn world(batches: u64) -> (World, RoomId) {
+pub(crate) fn world(batches: u64) -> (World, RoomId) {
     let mut world = World::new(servers(), three());
     let id = descriptor(9).id();
     world.rooms.insert(id, Room::new(descriptor(9), PartyId(0), &servers()));
@@ -42,7 +42,7 @@ fn world(batches: u64) -> (World, RoomId) {
 
 /// The same with an epoch that collects since time 1000, in which these slots are assigned and have
 /// submitted.
-fn with_slots(slots: &[u32]) -> (World, RoomId) {
+pub(crate) fn with_slots(slots: &[u32]) -> (World, RoomId) {
     let (mut world, id) = world(3);
     world.batches.get_mut(&0).unwrap().used = true;
     let mut collecting = Collecting::new(0, 0, 500, 2, None, Trust::one_of_three());
@@ -73,14 +73,14 @@ fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
 }
 
 /// What every server says of the room's epoch at this time, after a beat.
-fn said(world: &mut World, now: u64) -> Option<Body> {
+pub(crate) fn said(world: &mut World, now: u64) -> Option<Body> {
     let enough = newly_enough(world);
     note_enough(world, &enough, now);
     due(world, PartyId(1), now)
 }
 
 /// All servers have said that it is due.
-fn all_due(world: &mut World, id: &RoomId) {
+pub(crate) fn all_due(world: &mut World, id: &RoomId) {
     let collecting = world.rooms.get_mut(id).unwrap().collecting.as_mut().unwrap();
     collecting.due = ByParty::new(SERVERS, |_| Some(1));
 }
@@ -110,36 +110,6 @@ fn an_epoch_is_due_by_the_clock_if_there_are_enough_and_closed_when_all_say_so()
     // Full before the time.
     let (mut full, _) = with_slots(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(said(&mut full, 1001), due);
-}
-
-/// Nobody waits in silence for an epoch that somebody does not close.
-#[test]
-fn an_epoch_that_could_be_closed_and_is_not_is_told_with_whose_word_is_missing() {
-    let (mut world, id) = with_slots(&[0, 1, 2]);
-    let (me, late) = (PartyId(1), 11_000 + OVERDUE_MS);
-    drop(said(&mut world, 11_000));
-    let by = |world: &World, now| overdue(&world.rooms[&id], me, now).map(|found| found.by);
-    assert_eq!(by(&world, late - 1), None, "a restart takes its time");
-    let others = vec![PartyId(0), PartyId(2)];
-    let told = Overdue { since: 11_000, by: others };
-    assert_eq!(overdue(&world.rooms[&id], me, late), Some(told), "of itself it knows");
-    all_due(&mut world, &id);
-    assert_eq!(by(&world, late), Some(vec![SCHEDULER]), "all have said it: it is to be closed");
-    // Whoever waits for news hears of it once.
-    let before = world.rooms[&id].version;
-    assert_eq!(newly_overdue(&world, me, late), [id]);
-    note_overdue(&mut world, &[id]);
-    assert!(world.rooms[&id].version > before);
-    assert_eq!(newly_overdue(&world, me, late), []);
-    // Nobody is to blame while earlier ones are computed.
-    let computing = Computing { batch: 9, minimum: 2, phase: None };
-    let room = world.rooms.get_mut(&id).unwrap();
-    room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
-    assert_eq!(by(&world, late), Some(Vec::new()));
-    // Too few are not overdue, however long they wait.
-    let (mut few, id) = with_slots(&[0, 1]);
-    drop(said(&mut few, 1_000_000));
-    assert_eq!(overdue(&few.rooms[&id], me, 1_000_000), None);
 }
 
 /// Whoever was given a place and has gone keeps nobody waiting.

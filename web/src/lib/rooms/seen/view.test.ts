@@ -122,7 +122,7 @@ test('whose word an epoch waits for is told by two servers, and by no one alone'
     came: 50_000,
   });
   const of = (...reports: Report[]) => epochView(reports, 1, 64, 0, trust)?.overdue;
-  expect(of(report({}), says(0), says(0))).toEqual({ since: 29_999, by: [0] });
+  expect(of(report({}), says(0), says(0))).toEqual({ opening: false, since: 29_999, by: [0] });
   // Each knows of itself that it has spoken; only the one that both miss is silent.
   expect(of(says(1, 2), report({}, false), says(0, 1))?.by).toEqual([1]);
   expect(epochView([report({}), says(0), says(0)], 1, 64, 0, trust)?.sealsAt).toBeNull();
@@ -133,6 +133,23 @@ test('whose word an epoch waits for is told by two servers, and by no one alone'
   const other = report({ epoch: { ...report({}).status!.epoch!, number: 3 } });
   const earlier = { ...other, status: { ...other.status!, overdue: { for_ms: 1, by: [0] } } };
   expect(of(report({}), says(0), earlier)).toBeNull();
+});
+
+test('whose word is missing to open an epoch is told by two servers, whatever the home says', () => {
+  const trust = { ...NOBODY, believed: 2 };
+  const epoch = { ...report({}).status!.epoch!, phase: 'waiting-for-stock' as const };
+  const waits = report({ epoch });
+  const says = (...by: number[]) => report({ epoch, overdue: { for_ms: 20_000, by } });
+  const of = (...reports: Report[]) => epochView(reports, 0, 64, 0, trust)?.overdue;
+  const told = { opening: true, since: -20_000, by: [0] };
+  expect(of(report({}), says(0), says(0))).toEqual(told);
+  expect(of(waits, says(0), says(0))).toEqual(told);
+  expect(of(waits, waits, says(0))).toBeNull();
+  expect(of(waits, says(2), says(0))).toBeNull();
+  // Two complaints of different things are no two of one.
+  expect(of(waits, says(0), report({ overdue: { for_ms: 20_000, by: [0] } }))).toBeNull();
+  // None is opened, so none is held up by earlier ones.
+  expect(of(waits, says(), says())).toBeNull();
 });
 
 test('while too few are there nobody knows when an epoch is sealed', () => {

@@ -1,5 +1,6 @@
 // What the page shows, worked out from what the servers say.
 
+import type { Status } from '../../servers/api';
 import type { Deployment } from '../../servers/deployment';
 import { NOBODY, type Trust } from '../../servers/trust';
 import { keyOf, type LogView, type Marks } from '../../hosts/hostlog';
@@ -18,12 +19,14 @@ export interface EpochView {
   present: number;
   /** How many more have to come before anything is published. */
   missing: number;
-  /** `null` unless it could have been closed for a while. */
+  /** `null` unless it could have been closed, or opened, for a while. */
   overdue: Overdue | null;
 }
 
-/** An epoch that could have been closed and is not. */
+/** An epoch that could have been closed and is not, or opened. */
 export interface Overdue {
+  /** Whether it is one that nobody has opened yet. */
+  opening: boolean;
   /** By this device's clock. */
   since: number;
   /** The servers whose word is missing; none, if earlier epochs are to be finished first. */
@@ -50,7 +53,9 @@ export function epochView(
     reports.map((_, party) => Math.min(most, presentAt(reports, party))),
     minimum,
   );
-  const overdue = overdueOf(answering, epoch.number, trust);
+  const overdue =
+    overdueOf(answering, { number: epoch.number, phase: 'collecting' }, trust) ??
+    overdueOf(answering, { number: epoch.number, phase: 'waiting-for-stock' }, trust);
   return {
     number: epoch.number,
     waitsForStock: epoch.phase === 'waiting-for-stock',
@@ -74,13 +79,17 @@ function presentAt(reports: Report[], party: number): number {
 }
 
 /**
- * Why epoch `number` is not closed. No server is blamed by fewer than are believed; so many have to
- * say that it is overdue at all, and the one of them that waits longest is not believed of how
- * long.
+ * Why an epoch is not closed, or not opened, while it is in this phase. No server is blamed by
+ * fewer than are believed; so many have to say that it is overdue at all, and the one of them that
+ * waits longest is not believed of how long.
  */
-function overdueOf(answering: Report[], number: number, { believed }: Trust): Overdue | null {
+function overdueOf(
+  answering: Report[],
+  { number, phase }: Pick<NonNullable<Status['epoch']>, 'number' | 'phase'>,
+  { believed }: Trust,
+): Overdue | null {
   const said = answering.flatMap(({ status, came }) =>
-    status?.epoch?.number === number && status.overdue
+    status?.epoch?.number === number && status.epoch.phase === phase && status.overdue
       ? [{ since: came - status.overdue.for_ms, by: status.overdue.by }]
       : [],
   );
@@ -90,8 +99,10 @@ function overdueOf(answering: Report[], number: number, { believed }: Trust): Ov
   const by = [...new Set(said.flatMap((one) => one.by))].filter(
     (party) => blamed(party) >= believed,
   );
-  const nobody = said.filter((one) => one.by.length === 0).length >= believed;
-  return by.length > 0 || nobody ? { since, by: by.sort((a, b) => a - b) } : null;
+  const opening = phase === 'waiting-for-stock';
+  const nobody = !opening && said.filter((one) => one.by.length === 0).length >= believed;
+  if (by.length === 0 && !nobody) return null;
+  return { opening, since, by: by.sort((a, b) => a - b) };
 }
 
 /** How the servers with these numbers are called. */
