@@ -233,7 +233,17 @@ impl Journal for Kept {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_crypto::Secret;
+
     use super::*;
+    use crate::job::Jobs;
+
+    #[test]
+    #[should_panic = "two jobs have one name, graph"]
+    fn two_jobs_of_one_name_are_refused() {
+        let job = || Graphs::new(ExchangeKey::new(&Secret::new([0; 32])));
+        drop(Jobs::default().with(job()).with(job()));
+    }
 
     /// A server that is killed between a mark and what it says of it finds the mark when it starts.
     #[test]
