@@ -57,7 +57,7 @@ fn an_epoch_that_could_be_opened_and_is_not_is_told_to_wait_for_the_scheduler() 
     assert_eq!(by(&world, &id, late - 1), None, "an honest one opens it at its next beat");
     let told = Overdue { since: 5_000, by: vec![SCHEDULER] };
     assert_eq!(overdue(&world.rooms[&id], ME, &[], late), Some(told));
-    let before = world.rooms[&id].version;
+    let before = world.version;
     assert_eq!(newly_overdue(&world, ME, late), [id]);
     note_overdue(&mut world, &[id]);
     note_owed(&mut world, late);
