@@ -58,7 +58,7 @@ impl WideKey {
 
     #[target_feature(enable = "avx512f,avx512bw,vaes")]
     fn run<const XOR: bool>(&self, counter: u128, skip: usize, dst: &mut [u8]) {
-        let keys = self.round_keys.map(|[key]| _mm512_broadcast_i32x4(key));
+        let keys = self.broadcast();
         let mut counters = Counters::new(counter);
         // Bytes before the first full register: a part of it if the position is not that of a
         // block.
@@ -68,8 +68,12 @@ impl WideKey {
         }
         let (groups, dst) = dst.as_chunks_mut::<{ WIDE * LANES }>();
         for group in groups {
-            let states = encrypt(&keys, [(); LANES].map(|()| counters.next()));
-            for (place, state) in group.as_chunks_mut().0.iter_mut().zip(states) {
+            // A closure would be compiled by itself, for the registers that every processor has.
+            let mut states = [_mm512_setzero_si512(); LANES];
+            for state in &mut states {
+                *state = counters.next();
+            }
+            for (place, state) in group.as_chunks_mut().0.iter_mut().zip(encrypt(&keys, states)) {
                 put::<XOR>(state, place);
             }
         }
@@ -80,6 +84,16 @@ impl WideKey {
         if !tail.is_empty() {
             put_part::<XOR>(encrypt(&keys, [counters.next()])[0], 0, tail);
         }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn broadcast(&self) -> [__m512i; ROUNDS + 1] {
+        let mut keys = [_mm512_setzero_si512(); ROUNDS + 1];
+        for (wide, [key]) in keys.iter_mut().zip(self.round_keys) {
+            *wide = _mm512_broadcast_i32x4(key);
+        }
+        keys
     }
 }
 

@@ -66,7 +66,10 @@ fn expand(seeds: &[[u8; BLOCK]; LANES * SEEDS], keys: &mut RoundKeys) {
 #[target_feature(enable = "avx512f,avx512bw,vaes")]
 fn encrypt_counter(keys: &RoundKeys, block: u64) -> [__m512i; LANES] {
     let counter = _mm512_broadcast_i32x4(_mm_set_epi64x(block.swap_bytes().cast_signed(), 0));
-    let mut states = keys[0].map(|key| _mm512_xor_si512(key, counter));
+    let mut states = keys[0];
+    for state in &mut states {
+        *state = _mm512_xor_si512(*state, counter);
+    }
     for round in &keys[1..ROUNDS] {
         for (state, key) in states.iter_mut().zip(round) {
             *state = _mm512_aesenc_epi128(*state, *key);
