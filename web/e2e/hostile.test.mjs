@@ -101,7 +101,7 @@ test('a server whose answers make no sense counts as one that does not answer', 
   await people.anna.page.locator('[data-reachable="false"]').getByText('does not answer').waitFor();
 });
 
-test('who keeps an epoch open is named where two servers say so, with what can be done', async ({
+test('whose word an epoch waits for is told where two servers say so, with what can be done', async ({
   browser,
   deployment,
 }) => {
@@ -119,13 +119,13 @@ test('who keeps an epoch open is named where two servers say so, with what can b
   assert.equal(await anna.page.locator('[data-overdue]').count(), 0, 'one alone is not believed');
   for (const visitor of [anna, console, beamer])
     await sabotage(deployment, visitor, 'status*', says, [1, 2]);
-  await anna.page.getByText('waiting for alpha').waitFor();
-  await anna.page.locator('[data-overdue="0"]').getByText('Nothing is lost').waitFor();
+  await anna.page.getByText('waiting for the word of alpha').waitFor();
+  await anna.page.locator('[data-overdue="0"]').getByText('waited for there in turn').waitFor();
   await console.open(host.link(deployment.origin()));
-  await console.page.getByText('waits for alpha').waitFor();
+  await console.page.getByText('waits for the word of alpha').waitFor();
   await console.page.locator('[data-overdue="0"]').getByText('ask whoever runs alpha').waitFor();
   await beamer.open(projectorOf(links[0]));
-  await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
+  await beamer.page.getByText('wartet auf das Wort von alpha; verloren ist nichts').waitFor();
   await beamer.page.getByText(/^nimmt teil, so sagen es die Server/).waitFor();
   // The same of one that nobody opens, of which each names the epoch's number.
   const unopened = (/** @type {any} */ status) => ({
@@ -136,7 +136,7 @@ test('who keeps an epoch open is named where two servers say so, with what can b
     await sabotage(deployment, visitor, 'status*', unopened, [1, 2]);
   await anna.page.locator('[data-overdue="0"]').getByText('could have begun').waitFor();
   await console.page.locator('[data-overdue="0"]').getByText('could have begun').waitFor();
-  await beamer.page.getByText('wartet auf alpha; verloren ist nichts').waitFor();
+  await beamer.page.getByText('wartet auf das Wort von alpha; verloren ist nichts').waitFor();
   for (const [name, visitor] of Object.entries({ anna, console, beamer })) {
     await visitor.fits();
     await visitor.isAccessible();

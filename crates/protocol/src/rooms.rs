@@ -326,8 +326,9 @@ pub struct Overdue {
     /// For how many milliseconds.
     pub for_ms: u64,
     /// The servers whose word is missing, by party number: that the epoch is due, or the
-    /// scheduler's that it is closed, or opened; while some do not echo what is said, these. None
-    /// if earlier epochs are to be finished first.
+    /// scheduler's that it is closed, or opened; while some do not echo what is said, these.
+    /// Whoever it is may wait for another's word in turn. None if earlier epochs are to be finished
+    /// first.
     pub by: Vec<u8>,
 }
 

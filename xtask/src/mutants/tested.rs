@@ -244,6 +244,16 @@ pub(super) const TESTED: &[Tested] = &[
         ],
     },
     Tested {
+        name: "all own words count as unechoed, not the first alone",
+        package: "ostrakon-node",
+        test: "who_is_kept_from_echoing_by_another_is_not_silent",
+        edits: &[Edit {
+            file: "crates/node/src/memory/logs.rs",
+            from: "waiting.contains(&first)",
+            to: "waiting.last() >= Some(&first)",
+        }],
+    },
+    Tested {
         name: "what lacks most is prepared first, however large it is",
         package: "ostrakon-node",
         test: "a_giant_room_keeps_no_other_from_its_batch",

@@ -224,7 +224,8 @@ pub fn missing_in_words(missing: u32) -> Option<String> {
 }
 
 /// Why the epoch that collects is not closed, or none is opened, in words, with the servers' names;
-/// `None` unless it could have been for a while. Fewer than are believed blame nobody.
+/// `None` unless it could have been for a while. What fewer than are believed say counts for
+/// nothing: neither of whom, nor of which epoch.
 pub fn overdue_in_words(
     statuses: &[Option<Status>],
     names: &[String],
@@ -235,10 +236,11 @@ pub fn overdue_in_words(
         Some(((number, phase == CollectPhase::Collecting), status.overdue.as_ref()?))
     });
     let said: Vec<_> = said.collect();
-    let (epoch, _) = said.iter().max_by_key(|(epoch, _)| epoch)?;
-    let of_it = || said.iter().filter(|(of, _)| of == epoch).map(|(_, overdue)| *overdue);
+    let of = |epoch| said.iter().filter(move |(of, _)| *of == epoch).map(|(_, overdue)| *overdue);
+    let shared = said.iter().map(|(epoch, _)| *epoch);
+    let epoch = shared.filter(|epoch| of(*epoch).count() >= trust.believed()).max()?;
     let believed = |says: &dyn Fn(&Overdue) -> bool| {
-        of_it().filter(|overdue| says(overdue)).count() >= trust.believed()
+        of(epoch).filter(|overdue| says(overdue)).count() >= trust.believed()
     };
     let named = (0u8..).zip(names);
     let silent = named.filter(|(party, _)| believed(&|overdue| overdue.by.contains(party)));
@@ -251,10 +253,11 @@ pub fn overdue_in_words(
             )
         });
     }
-    let (silent, could) = (silent.join(" and "), if *collects { "been sealed" } else { "begun" });
+    let (silent, could) = (silent.join(" and "), if collects { "been sealed" } else { "begun" });
     Some(format!(
         "epoch {number} could have {could}, but the word of {silent} is missing, and no other server can step in: nothing is \
-         lost or revealed, and it goes on when that word comes; if it lasts, tell whoever runs {silent}"
+         lost or revealed, and it goes on when that word comes; if it lasts, tell whoever runs {silent}: what keeps it back can \
+         be there, on the way there, or at a server that is waited for there in turn"
     ))
 }
 
@@ -351,6 +354,13 @@ mod tests {
         assert!(words.contains("epoch 4 could have begun, but the word of A"), "{words}");
         assert_eq!(told([None, unopened(4, &[0]), None]), None, "one alone is not believed");
         assert_eq!(told([None, unopened(4, &[0]), overdue(4, &[0])]), None, "of two complaints");
+        // What a third one says of another epoch, or of nobody, hides nothing.
+        let words = told([overdue(u64::MAX, &[]), overdue(4, &[0]), overdue(4, &[0])]).unwrap();
+        assert!(words.contains("epoch 4") && words.contains("the word of A"), "{words}");
+        let words = told([overdue(4, &[2]), unopened(4, &[0]), unopened(4, &[0])]).unwrap();
+        assert!(words.contains("could have begun, but the word of A"), "{words}");
+        let words = told([overdue(4, &[1]), overdue(4, &[0]), overdue(4, &[0])]).unwrap();
+        assert!(words.contains("the word of A is missing"), "{words}");
     }
 
     #[test]

@@ -213,7 +213,7 @@ async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
             );
             return;
         }
-        core.logs.echoed(peer, number);
+        core.logs.echoed(peer, number, core.platform.now_ms());
     };
     futures::future::join_all(core.party.peers().map(vouches)).await;
 }

@@ -100,7 +100,7 @@ fn rooms(core: &Core, text: &mut Text) {
     text.gauge("rooms_open", "Rooms that take submissions.", open);
     text.gauge(
         "rooms_overdue",
-        "Rooms whose epoch could have been closed or opened for a while and waits for a server's word.",
+        "Rooms whose epoch could have been closed or opened for a while and waits for a server's word, or for earlier epochs.",
         overdue,
     );
     text.gauge("board_entries", "Entries on all boards.", boards);

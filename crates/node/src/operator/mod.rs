@@ -422,8 +422,8 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
     warnings
 }
 
-/// Warns of who keeps an epoch from being closed, or the next one from being opened, once for each:
-/// without every server's word nothing is published.
+/// Warns of whose word is missing to close an epoch, or to open the next one, once for each: without
+/// every server's word nothing is published.
 fn overdue(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
     let mut longest: BTreeMap<Option<u8>, (u64, &str)> = BTreeMap::new();
     for room in &overview.rooms {
@@ -444,7 +444,8 @@ fn overdue(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
             ),
             (_, Some(PeerView { name, .. })) => format!(
                 "{since}, and {name}'s word is missing: the room stands still until it comes, and no other server can step in. \
-                 Ask its operator to look at its log and at its links, and to start it again"
+                 What keeps it back can be there, on the way there, or at a server that is waited for there in turn: ask its \
+                 operator to look at its log and its links, and whose word is missing there; if it waits for none, to start it again"
             ),
             (_, None) => format!(
                 "{since}, and waits for this server: the room stands still until it speaks. Look at its log, and start it again"

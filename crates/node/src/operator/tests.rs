@@ -79,7 +79,7 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 }
 
 #[test]
-fn who_keeps_an_epoch_open_is_told_with_what_can_be_done() {
+fn whose_word_an_epoch_waits_for_is_told_with_what_can_be_done() {
     let room = |name: &str, for_ms, by: &[u8]| RoomView {
         id: "00".repeat(16),
         name: name.into(),
@@ -104,7 +104,8 @@ fn who_keeps_an_epoch_open_is_told_with_what_can_be_done() {
     assert!(of_a_peer.len() == 1 && of_a_peer[0].0 == 1, "{of_a_peer:?}");
     let text = &of_a_peer[0].1;
     assert!(text.contains("“Pnyx”") && text.contains("90 s ago"), "the longest: {text}");
-    assert!(text.contains("bravo's word") && text.contains("Ask its operator"), "{text}");
+    assert!(text.contains("bravo's word") && text.contains("ask its operator"), "{text}");
+    assert!(text.contains("waited for there in turn"), "it convicts nobody: {text}");
     let own = warned(vec![room("Agora", 25_000, &[0])]);
     assert!(own[0].0 == 0 && own[0].1.contains("waits for this server"), "{own:?}");
     let nobodys = warned(vec![room("Agora", 25_000, &[])]);

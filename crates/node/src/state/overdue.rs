@@ -21,14 +21,16 @@ pub const OVERDUE_MS: u64 = 20_000;
 pub struct Overdue {
     /// Since when it could have been, in milliseconds since 1970.
     pub since: u64,
-    /// Whose word is missing; nobody's, if earlier epochs are to be finished first.
+    /// Whose word is missing, whoever keeps it back; nobody's, if earlier epochs are to be finished
+    /// first.
     pub by: Vec<PartyId>,
 }
 
 /// Whether a room's epoch is overdue, as far as `me` knows, and has been for [`OVERDUE_MS`]: by
 /// those who have not said that it is due, or else by the scheduler, who does not close it or does
 /// not open the next one. While some are `silent`, gone or without an echo of what this server
-/// says, nobody else is to blame: whatever is said needs everybody's echo.
+/// says, it is these, and nobody else: whatever is said needs everybody's echo. It convicts nobody:
+/// their word may wait for another's in turn (`docs/spec/rooms.md`, 3.9).
 pub fn overdue(room: &Room, me: PartyId, silent: &[PartyId], now: u64) -> Option<Overdue> {
     let found = match &room.collecting {
         Some(collecting) => unclosed(collecting, room, me, now)?,
@@ -62,7 +64,7 @@ fn unclosed(collecting: &Collecting, room: &Room, me: PartyId, now: u64) -> Opti
 
 /// Notes since when which rooms have waited for the scheduler's word in vain. What an honest
 /// scheduler says at its next beat does not stand here for long: each batch that is planned or used
-/// meanwhile, for whatever room, begins another wait.
+/// meanwhile, for whatever room, begins another wait. While batches are prepared, nothing is noted.
 pub fn note_owed(world: &mut World, now: u64) {
     let waits = |room: &Room| room.open && room.collecting.is_none();
     if !world.rooms.values().any(|room| waits(room) || room.owed.is_some()) {

@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use ostrakon_net::probe::Clock;
 use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_node::platform::Links;
-use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
+use ostrakon_party::{Channel, Header, Instance, Message, PartyId, Tag};
 
 use crate::checks::parties_of;
 use crate::executor::{Executor, OUTSIDE, Owner};
@@ -51,7 +51,11 @@ struct State {
     /// Links that are cut, lower number first.
     cut: BTreeSet<(PartyId, PartyId)>,
     malice: BTreeMap<PartyId, Malice>,
+    kept: Option<Kept>,
 }
+
+/// Whether a message, with this header and to this server, is kept from it.
+pub type Kept = fn(&Header, PartyId) -> bool;
 
 impl State {
     fn is_cut(&self, a: PartyId, b: PartyId) -> bool {
@@ -123,6 +127,11 @@ impl Network {
         }
     }
 
+    /// Keeps messages from whom they are for, however often they are asked for, or none any more.
+    pub fn set_kept(&self, kept: Option<Kept>) {
+        self.state().kept = kept;
+    }
+
     fn delay(&self, reach: Reach) -> Option<Duration> {
         let hops = match reach {
             Reach::No => return None,
@@ -149,7 +158,9 @@ impl Network {
             let delay = self.delay(state.reach(&self.executor, from, to));
             let owner = |party: PartyId| state.ends[party.index()].as_ref().map(|end| end.owner);
             let owners = [owner(from), owner(to)];
+            let kept = state.kept.is_some_and(|keeps| keeps(&header, to));
             let versions = match state.malice.get_mut(&from) {
+                _ if kept => Vec::new(),
                 None => vec![message],
                 Some(malice) => self.executor.draw(|random| malice.tamper(random, to, message)),
             };

@@ -54,11 +54,11 @@ export const de: Host = {
     sealing: 'wird versiegelt',
     company: 'wartet auf Einwürfe',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf ${spoken(names)}`,
+      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf das Wort von ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `Sie hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts.`
-        : `Sie hätte um ${clock(since)} ${opening ? 'beginnen' : 'versiegelt werden'} können; das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und von hier aus hilft nichts: Bitte die, die ${spoken(names)} betreiben, nachzusehen.`,
+        : `Sie hätte um ${clock(since)} ${opening ? 'beginnen' : 'versiegelt werden'} können; das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und von hier aus hilft nichts: Bitte die, die ${spoken(names)} betreiben, nachzusehen. Woran es liegt, kann dort sein, auf dem Weg dorthin oder bei einem Server, auf den dort wiederum gewartet wird.`,
     waits: (here: number, expected: number | null, missing: number) =>
       `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
     practice: 'Zum Üben, ohne Menge',

@@ -119,7 +119,7 @@ export const de: Operator = {
     'disk-low': () => 'Die Festplatte ist fast voll',
     'certificate-expiring': (name) => `Das Zertifikat läuft bald ab oder ist abgelaufen: ${name}`,
     'stock-empty': () => 'Ein offener Raum wartet auf Masken',
-    'epoch-overdue': (name) => `Ein Raum steht still; nachzusehen ist bei: ${name}`,
+    'epoch-overdue': (name) => `Ein Raum steht still; nachzusehen ist zuerst bei: ${name}`,
     'repeated-aborts': (name) => `Immer wieder brechen Epochen ab, vielleicht wegen ${name}`,
     own: 'dieser Server',
   },

@@ -17,7 +17,7 @@ export const de: Projector = {
   overdue: (names: string[]) =>
     names.length === 0
       ? 'wartet auf frühere Epochen; verloren ist nichts'
-      : `wartet auf ${spoken(names)}; verloren ist nichts`,
+      : `wartet auf das Wort von ${spoken(names)}; verloren ist nichts`,
   waits: (here: number, expected: number | null, missing: number) =>
     `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
   practice: 'Zum Üben, ohne Menge: Was eine einzelne Person sagt, ist als ihres zu erkennen.',

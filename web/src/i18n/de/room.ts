@@ -215,11 +215,11 @@ export const de: Room = {
     sealing: 'wird versiegelt',
     company: 'Genug sind da: Es wird auf ihre Einwürfe gewartet',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf ${spoken(names)}`,
+      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf das Wort von ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `Diese Epoche hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts: Sie folgt, sobald die fertig sind.`
-        : `Diese Epoche hätte um ${clock(since)} ${opening ? 'beginnen' : 'versiegelt werden'} können. Dazu müssen alle Server zustimmen, und das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und nichts wird bekannt: ${opening ? 'Was du schreibst, bleibt auf diesem Gerät und wird abgegeben' : 'Was abgegeben ist, bleibt liegen und erscheint'}, wenn dieses Wort kommt. Neu laden hilft nicht, und kein anderer Server kann einspringen. Wenn es andauert, sag es dem Gastgeber oder denen, die ${spoken(names)} betreiben.`,
+        : `Diese Epoche hätte um ${clock(since)} ${opening ? 'beginnen' : 'versiegelt werden'} können. Dazu müssen alle Server zustimmen, und das Wort von ${spoken(names)} fehlt. Verloren ist nichts, und nichts wird bekannt: ${opening ? 'Was du schreibst, bleibt auf diesem Gerät und wird abgegeben' : 'Was abgegeben ist, bleibt liegen und erscheint'}, wenn dieses Wort kommt. Neu laden hilft nicht, und kein anderer Server kann einspringen. Wenn es andauert, sag es dem Gastgeber oder denen, die ${spoken(names)} betreiben. Woran es liegt, kann dort sein, auf dem Weg dorthin oder bei einem Server, auf den dort wiederum gewartet wird.`,
     open: 'sammelt',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'noch antwortet kein Server',

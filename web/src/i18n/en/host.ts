@@ -53,11 +53,11 @@ export const en = {
     sealing: 'being sealed',
     company: 'waits for what people hand in',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'waits for earlier epochs' : `waits for ${spoken(names)}`,
+      names.length === 0 ? 'waits for earlier epochs' : `waits for the word of ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `It could have been sealed at ${clock(since)}, but earlier ones are still being shuffled. Nothing is lost.`
-        : `It could have ${opening ? 'begun' : 'been sealed'} at ${clock(since)}; the word of ${spoken(names)} is missing. Nothing is lost, and nothing you do here helps: ask whoever runs ${spoken(names)} to look.`,
+        : `It could have ${opening ? 'begun' : 'been sealed'} at ${clock(since)}; the word of ${spoken(names)} is missing. Nothing is lost, and nothing you do here helps: ask whoever runs ${spoken(names)} to look. What keeps it back can be there, on the way there, or at a server that is waited for there in turn.`,
     waits: (here: number, expected: number | null, missing: number) =>
       `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
     practice: 'For practice, without a crowd',

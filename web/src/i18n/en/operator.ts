@@ -116,7 +116,7 @@ export const en = {
     'disk-low': () => 'The disk is nearly full',
     'certificate-expiring': (name: string) => `The certificate of ${name} expires soon, or has`,
     'stock-empty': () => 'An open room waits for masks',
-    'epoch-overdue': (name: string) => `A room stands still; to be looked at: ${name}`,
+    'epoch-overdue': (name: string) => `A room stands still; to be looked at first: ${name}`,
     'repeated-aborts': (name: string) => `Epochs stop again and again, perhaps because of ${name}`,
     own: 'this server',
   },

@@ -18,7 +18,7 @@ export const en = {
   overdue: (names: string[]) =>
     names.length === 0
       ? 'waiting for earlier epochs; nothing is lost'
-      : `waiting for ${spoken(names)}; nothing is lost`,
+      : `waiting for the word of ${spoken(names)}; nothing is lost`,
   waits: (here: number, expected: number | null, missing: number) =>
     `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
   practice: 'For practice, without a crowd: what a single person says is seen to be theirs.',

@@ -213,11 +213,11 @@ export const en = {
     sealing: 'being sealed',
     company: 'Enough are here: waiting for what they hand in',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'waiting for earlier epochs' : `waiting for ${spoken(names)}`,
+      names.length === 0 ? 'waiting for earlier epochs' : `waiting for the word of ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `This epoch could have been sealed at ${clock(since)}, but earlier ones are still being shuffled. Nothing is lost: it follows when they are done.`
-        : `This epoch could have ${opening ? 'begun' : 'been sealed'} at ${clock(since)}. For that all servers have to agree, and the word of ${spoken(names)} is missing. Nothing is lost, and nothing is revealed: ${opening ? 'what you write stays on this device and is handed in' : 'what is handed in stays there and appears'} when that word comes. Reloading does not help, and no other server can step in. If it lasts, tell the host, or whoever runs ${spoken(names)}.`,
+        : `This epoch could have ${opening ? 'begun' : 'been sealed'} at ${clock(since)}. For that all servers have to agree, and the word of ${spoken(names)} is missing. Nothing is lost, and nothing is revealed: ${opening ? 'what you write stays on this device and is handed in' : 'what is handed in stays there and appears'} when that word comes. Reloading does not help, and no other server can step in. If it lasts, tell the host, or whoever runs ${spoken(names)}. What keeps it back can be there, on the way there, or at a server that is waited for there in turn.`,
     open: 'collecting',
     stock: 'waiting for the servers to prepare masks',
     unknown: 'no server answers yet',

@@ -1,4 +1,4 @@
-//! Who is told to keep an epoch from going on, and from when.
+//! Whose word is told to be missing for an epoch to go on, and from when.
 
 use ostrakon_mixing::room::RoomId;
 use ostrakon_party::PartySet;
@@ -36,7 +36,7 @@ fn an_epoch_that_could_be_closed_and_is_not_is_told_with_whose_word_is_missing()
     note_overdue(&mut world, &[id]);
     assert!(world.rooms[&id].version > before);
     assert_eq!(newly_overdue(&world, ME, late), []);
-    // Nobody is to blame while earlier ones are computed.
+    // Nobody's is while earlier ones are computed.
     let computing = Computing { batch: 9, minimum: 2, phase: None };
     let room = world.rooms.get_mut(&id).unwrap();
     room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
@@ -68,7 +68,7 @@ fn an_epoch_that_could_be_opened_and_is_not_is_told_to_wait_for_the_scheduler() 
     note_owed(&mut world, late);
     assert_eq!(by(&world, &id, late), None);
     assert_eq!(by(&world, &id, late + OVERDUE_MS), Some(vec![SCHEDULER]), "of the other batch");
-    // While one is prepared, nobody is to blame for how long that takes.
+    // While one is prepared, nobody is named, however long that takes.
     world.batches.get_mut(&1).unwrap().said[PartyId(2)] = None;
     note_owed(&mut world, late);
     assert_eq!(by(&world, &id, 1_000_000), None);
@@ -88,9 +88,9 @@ fn an_epoch_that_could_be_opened_and_is_not_is_told_to_wait_for_the_scheduler() 
     assert_eq!(by(&world, &id, late + OVERDUE_MS), None);
 }
 
-/// Whatever is said is heard with everybody's echo only.
+/// Whatever is said is heard with everybody's echo only, so these may have spoken.
 #[test]
-fn while_a_server_is_silent_nobody_else_is_blamed() {
+fn a_silent_server_is_named_in_the_place_of_whom_it_silences() {
     let (mut world, id) = with_slots(&[0, 1, 2]);
     drop(said(&mut world, 11_000));
     let (late, silent) = (11_000 + OVERDUE_MS, [PartyId(2)]);

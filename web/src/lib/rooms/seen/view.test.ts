@@ -122,7 +122,7 @@ test('whose word an epoch waits for is told by two servers, and by no one alone'
     came: 50_000,
   });
   const of = (...reports: Report[]) => epochView(reports, 1, 64, 0, trust)?.overdue;
-  expect(of(report({}), says(0), says(0))).toEqual({ opening: false, since: 29_999, by: [0] });
+  expect(of(report({}), says(0), says(0))).toEqual({ number: 4, opening: false, since: 29_999, by: [0] });
   // Each knows of itself that it has spoken; only the one that both miss is silent.
   expect(of(says(1, 2), report({}, false), says(0, 1))?.by).toEqual([1]);
   expect(epochView([report({}), says(0), says(0)], 1, 64, 0, trust)?.sealsAt).toBeNull();
@@ -141,7 +141,7 @@ test('whose word is missing to open an epoch is told by two servers, whatever th
   const waits = report({ epoch });
   const says = (...by: number[]) => report({ epoch, overdue: { for_ms: 20_000, by } });
   const of = (...reports: Report[]) => epochView(reports, 0, 64, 0, trust)?.overdue;
-  const told = { opening: true, since: -20_000, by: [0] };
+  const told = { number: 4, opening: true, since: -20_000, by: [0] };
   expect(of(report({}), says(0), says(0))).toEqual(told);
   expect(of(waits, says(0), says(0))).toEqual(told);
   expect(of(waits, waits, says(0))).toBeNull();
@@ -150,6 +150,33 @@ test('whose word is missing to open an epoch is told by two servers, whatever th
   expect(of(waits, says(0), report({ overdue: { for_ms: 20_000, by: [0] } }))).toBeNull();
   // None is opened, so none is held up by earlier ones.
   expect(of(waits, says(), says())).toBeNull();
+});
+
+test('one server neither hides nor invents an epoch that waits for a word', () => {
+  const trust = { ...NOBODY, believed: 2 };
+  const epoch = (number: number) => ({ ...report({}).status!.epoch!, number });
+  const says = (number: number, ...by: number[]) =>
+    report({ epoch: epoch(number), overdue: { for_ms: 20_000, by } });
+  const at = (home: number, ...reports: Report[]) => epochView(reports, home, 64, 0, trust);
+  const told = { number: 4, waitsForStock: false, sealsAt: null, overdue: { number: 4, by: [0] } };
+  const waiting = { ...epoch(4), phase: 'waiting-for-stock' as const };
+  const liars = [
+    says(Number.MAX_SAFE_INTEGER),
+    says(Number.MAX_SAFE_INTEGER, 2),
+    says(4, 2),
+    report({ epoch: epoch(9) }),
+    report({ epoch: null }),
+    report(null),
+    report({ epoch: waiting, overdue: { for_ms: 1, by: [2] } }),
+  ];
+  for (const liar of liars) {
+    expect(at(0, liar, says(4, 0), says(4, 0))).toMatchObject(told);
+    expect(at(2, says(4, 0), says(4, 0), liar)).toMatchObject(told);
+    expect(at(0, liar, report({}), report({}))?.overdue ?? null).toBeNull();
+  }
+  // Of two that are told, the later one holds.
+  const both = [says(4, 0), says(4, 0), says(5, 1), says(5, 1)];
+  expect(at(0, ...both)?.overdue).toMatchObject({ number: 5, by: [1] });
 });
 
 test('while too few are there nobody knows when an epoch is sealed', () => {

@@ -1,6 +1,5 @@
 // What the page shows, worked out from what the servers say.
 
-import type { Status } from '../../servers/api';
 import type { Deployment } from '../../servers/deployment';
 import { NOBODY, type Trust } from '../../servers/trust';
 import { keyOf, type LogView, type Marks } from '../../hosts/hostlog';
@@ -25,17 +24,22 @@ export interface EpochView {
 
 /** An epoch that could have been closed and is not, or opened. */
 export interface Overdue {
+  number: number;
   /** Whether it is one that nobody has opened yet. */
   opening: boolean;
   /** By this device's clock. */
   since: number;
-  /** The servers whose word is missing; none, if earlier epochs are to be finished first. */
+  /**
+   * The servers whose word is missing, whoever keeps it back; none, if earlier epochs are to be
+   * finished first.
+   */
   by: number[];
 }
 
 /**
- * The epoch as the home server tells of it; before there is one, as any server does that answers.
- * `most` can take part; `minimum` holds, at servers that bear so much.
+ * The epoch as the home server tells of it; before there is one, as any server does that answers;
+ * one that is overdue as those say who are believed of that, whatever the home says. `most` can
+ * take part; `minimum` holds, at servers that bear so much.
  */
 export function epochView(
   reports: Report[],
@@ -48,19 +52,18 @@ export function epochView(
   const preferred = home === undefined ? undefined : reports[home];
   const report = preferred?.reachable ? preferred : answering[0];
   const epoch = report?.status?.epoch;
-  if (!report?.status || !epoch) return null;
+  const overdue = overdueOf(answering, trust);
+  const number = overdue?.number ?? epoch?.number;
+  if (number === undefined) return null;
   const missing = trust.moreNeeded(
     reports.map((_, party) => Math.min(most, presentAt(reports, party))),
     minimum,
   );
-  const overdue =
-    overdueOf(answering, { number: epoch.number, phase: 'collecting' }, trust) ??
-    overdueOf(answering, { number: epoch.number, phase: 'waiting-for-stock' }, trust);
   return {
-    number: epoch.number,
-    waitsForStock: epoch.phase === 'waiting-for-stock',
-    sealsAt: missing > 0 || overdue ? null : closingOf(reports, epoch.number),
-    mixing: report.status.mixing.map((mix) => mix.number),
+    number,
+    waitsForStock: overdue?.opening ?? epoch?.phase === 'waiting-for-stock',
+    sealsAt: missing > 0 || overdue ? null : closingOf(reports, number),
+    mixing: report?.status?.mixing.map((mix) => mix.number) ?? [],
     present: presentNow(reports, most),
     missing,
     overdue,
@@ -78,31 +81,38 @@ function presentAt(reports: Report[], party: number): number {
   return Math.max(0, ...reports.filter(({ reachable }) => reachable).map(of));
 }
 
+/** What the servers that answer say of overdue epochs. */
+function complaintsOf(answering: Report[]): Overdue[] {
+  return answering.flatMap(({ status, came }) => {
+    if (!status?.epoch || !status.overdue) return [];
+    const { number, phase } = status.epoch;
+    const { for_ms, by } = status.overdue;
+    return [{ number, opening: phase === 'waiting-for-stock', since: came - for_ms, by }];
+  });
+}
+
 /**
- * Why an epoch is not closed, or not opened, while it is in this phase. No server is blamed by
- * fewer than are believed; so many have to say that it is overdue at all, and the one of them that
- * waits longest is not believed of how long.
+ * The last epoch that so many say to be overdue as are believed, and why. What fewer say counts for
+ * nothing: neither of whom nor of which epoch; and the one of them that waits longest is not
+ * believed of how long.
  */
-function overdueOf(
-  answering: Report[],
-  { number, phase }: Pick<NonNullable<Status['epoch']>, 'number' | 'phase'>,
-  { believed }: Trust,
-): Overdue | null {
-  const said = answering.flatMap(({ status, came }) =>
-    status?.epoch?.number === number && status.epoch.phase === phase && status.overdue
-      ? [{ since: came - status.overdue.for_ms, by: status.overdue.by }]
-      : [],
+function overdueOf(answering: Report[], { believed }: Trust): Overdue | null {
+  const said = complaintsOf(answering);
+  const alike = ({ number, opening }: Overdue) =>
+    said.filter((one) => one.number === number && one.opening === opening);
+  const [last] = said
+    .filter((one) => alike(one).length >= believed)
+    .sort((a, b) => b.number - a.number || Number(a.opening) - Number(b.opening));
+  if (!last) return null;
+  const { number, opening } = last;
+  const of = alike(last);
+  const since = of.map((one) => one.since).sort((a, b) => a - b)[believed - 1] ?? last.since;
+  const by = [...new Set(of.flatMap((one) => one.by))].filter(
+    (party) => of.filter((one) => one.by.includes(party)).length >= believed,
   );
-  const since = said.map((one) => one.since).sort((a, b) => a - b)[believed - 1];
-  if (since === undefined) return null;
-  const blamed = (party: number) => said.filter(({ by }) => by.includes(party)).length;
-  const by = [...new Set(said.flatMap((one) => one.by))].filter(
-    (party) => blamed(party) >= believed,
-  );
-  const opening = phase === 'waiting-for-stock';
-  const nobody = !opening && said.filter((one) => one.by.length === 0).length >= believed;
+  const nobody = !opening && of.filter((one) => one.by.length === 0).length >= believed;
   if (by.length === 0 && !nobody) return null;
-  return { opening, since, by: by.sort((a, b) => a - b) };
+  return { number, opening, since, by: by.sort((a, b) => a - b) };
 }
 
 /** How the servers with these numbers are called. */
