@@ -236,7 +236,9 @@ pub fn overdue_in_words(
         Some(((number, phase == CollectPhase::Collecting), status.overdue.as_ref()?))
     });
     let said: Vec<_> = said.collect();
-    let of = |epoch| said.iter().filter(move |(of, _)| *of == epoch).map(|(_, overdue)| *overdue);
+    let of = |epoch: (u64, bool)| {
+        said.iter().filter(move |(of, _)| *of == epoch).map(|(_, overdue)| *overdue)
+    };
     let shared = said.iter().map(|(epoch, _)| *epoch);
     let epoch = shared.filter(|epoch| of(*epoch).count() >= trust.believed()).max()?;
     let believed = |says: &dyn Fn(&Overdue) -> bool| {
