@@ -70,9 +70,14 @@ pub fn about(kind: EngineKind) -> &'static str {
 /// # Errors
 /// [`Unbearable`] if it is not one for so many.
 pub fn trust(kind: EngineKind, parties: usize) -> Result<Trust, Unbearable> {
-    let trust = (line(kind).trust)();
+    let trust = usual_trust(kind);
     let other = Unbearable { parties, corrupt: trust.corrupt(), delivery: Delivery::Stoppable };
     if trust.parties() == parties { Ok(trust) } else { Err(other) }
+}
+
+/// What an engine bears among as many servers as it is for.
+pub fn usual_trust(kind: EngineKind) -> Trust {
+    (line(kind).trust)()
 }
 
 /// How many of a room's servers must say the same for an honest one to be among them, by what its

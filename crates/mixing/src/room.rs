@@ -63,6 +63,15 @@ pub fn minimum_for(people: u32, trust: &Trust) -> u32 {
     (1..=enough).rev().find(|minimum| people_for(*minimum, trust) <= enough).unwrap_or(1)
 }
 
+/// The greatest minimum of a room with so many slots: all that honest servers give out, when each
+/// gives out as many as every other.
+#[must_use]
+pub fn most_minimum(capacity: u32, trust: &Trust) -> u32 {
+    let count = |parties: usize| u32::try_from(parties).unwrap_or(u32::MAX);
+    let (parties, corrupt) = (count(trust.parties()), count(trust.corrupt()));
+    (capacity / parties).saturating_mul(parties - corrupt)
+}
+
 /// How many more people have to come, each to the server that has fewest, until a minimum is met
 /// and there are as many as [`people_for`] says. `present` counts those who are there, by server.
 pub fn more_needed(present: &[u32], minimum: u32, trust: &Trust) -> u32 {
@@ -356,12 +365,12 @@ impl RoomDescriptor {
                 PEOPLE.end()
             ));
         }
-        if self.minimum > self.capacity / 3 * 2 {
+        // All engines of rooms are for three servers.
+        let most = most_minimum(self.capacity, &Trust::one_of_three());
+        if self.minimum > most {
             return complain(format!(
-                "the minimum anonymity set must be from 0 (practice, without a crowd) to {} for {} slots (two thirds), not {}",
-                self.capacity / 3 * 2,
-                self.capacity,
-                self.minimum
+                "the minimum anonymity set must be from 0 (practice, without a crowd) to {most} for {} slots, not {}",
+                self.capacity, self.minimum
             ));
         }
         Ok(())

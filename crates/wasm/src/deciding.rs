@@ -28,6 +28,12 @@ impl Deployment {
         let servers = crate::inner::servers(servers).map_err(shown)?;
         Operators::new(&servers).map(Self).ok_or_else(|| shown("a deployment has three servers"))
     }
+
+    /// So many servers say what is believed though no signature proves it: then one of them is
+    /// honest.
+    pub fn believed(&self) -> usize {
+        decide::operators::trust().believed()
+    }
 }
 
 /// How many must answer of so many people unless somebody wants another number, and how many at

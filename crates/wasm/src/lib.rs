@@ -158,6 +158,12 @@ pub fn minimum_for(people: u32, engine: &str, servers: usize) -> u32 {
     room::minimum_for(people, &inner::trust(engine, servers))
 }
 
+/// The greatest minimum of a room with so many places.
+#[wasm_bindgen(js_name = mostMinimum)]
+pub fn most_minimum(capacity: u32, engine: &str, servers: usize) -> u32 {
+    room::most_minimum(capacity, &inner::trust(engine, servers))
+}
+
 /// The places that suit so many people who are expected: `least`, doubled as often as needed.
 #[wasm_bindgen(js_name = placesFor)]
 pub fn places_for(people: u32, least: u32) -> u32 {

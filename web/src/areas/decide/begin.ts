@@ -94,7 +94,7 @@ export async function begin(
     if (error instanceof Problem) await account.drop(id);
     throw error;
   }
-  await shown(servers, id);
+  await shown(servers, id, deployment.believed());
   return { id, address: decisionLink('', id, digest).slice(1) };
 }
 
@@ -127,11 +127,11 @@ export async function gather(
   return address;
 }
 
-/** Waits until two servers show the decision. */
-async function shown(servers: DecisionServer[], id: string): Promise<void> {
+/** Waits until so many servers show the decision that one of them is honest. */
+async function shown(servers: DecisionServer[], id: string, believed: number): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
     const answers = await Promise.allSettled(servers.map((server) => server.records(id)));
-    if (answers.filter(({ status }) => status === 'fulfilled').length >= 2) return;
+    if (answers.filter(({ status }) => status === 'fulfilled').length >= believed) return;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
   throw new LocalizedError(t.unreachable);

@@ -29,11 +29,15 @@ pub fn read(path: &Path, findings: &mut Findings) -> Option<Config> {
                 for problem in config.problems() {
                     findings.error(problem);
                 }
-                if let Err(problem) = ThreeServers.trusts(config.servers.len()) {
-                    findings.error(problem);
-                }
-                let usable = config.servers.len() == 3 && config.party < 3;
-                return usable.then_some(config);
+                let trusts = ThreeServers.trusts(config.servers.len());
+                let is_one_of_them = usize::from(config.party) < config.servers.len();
+                return match trusts {
+                    Ok(_) => is_one_of_them.then_some(config),
+                    Err(problem) => {
+                        findings.error(problem);
+                        None
+                    }
+                };
             }
             Err(error) => error,
         };
