@@ -15,6 +15,9 @@ mod decide;
 mod exchange;
 mod failure;
 mod graph;
+#[cfg(test)]
+#[path = "../../client/tests/host/script.rs"]
+mod host_script;
 mod local;
 mod man;
 mod mixer;

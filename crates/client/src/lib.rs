@@ -1,8 +1,8 @@
 //! A device in a room or in a decision, for every front end: which requests leave it, and when. A
 //! [`Participant`] takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
 //! (`docs/spec/follower.md`); a [`Visitor`](visitor::Visitor) decides with others
-//! (`docs/spec/visitor.md`); a [`Host`](host::Host) acts, and [`Claiming`](host::Claiming) takes an
-//! invitation (`docs/spec/hosting.md`, H1 to H5).
+//! (`docs/spec/visitor.md`); [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts
+//! in it, and [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -21,6 +21,7 @@ pub mod host;
 mod machine;
 mod participant;
 mod pauses;
+mod pinned;
 mod presence;
 mod refusal;
 mod reports;
@@ -31,6 +32,7 @@ pub mod visitor;
 
 pub use follower::{Follower, Sight};
 pub use machine::{Action, Filled, News, Participant, Scene};
+pub use pinned::servers_of;
 pub use reports::Reports;
 pub use request::{Answer, Body, Call, Http, Request, Sending};
 pub use time::Millis;

@@ -1,5 +1,5 @@
-//! Acting as a host of a room, and taking an invitation (docs/spec/hosting.md, H1 to H5): what is
-//! signed, which server is given it, and when something counts as done.
+//! Opening a room, acting as its host, and taking an invitation (docs/spec/hosting.md, H1 to H6):
+//! what is signed, which server is given it, and when something counts as done.
 
 pub(crate) mod inner;
 
@@ -114,6 +114,62 @@ impl InvitationClaim {
     /// What is to be done since it was asked last: JSON of a list of `{do: "ask", …}`, `{do:
     /// "taken"}`, it is in the log by the first server's word, and `{do: "failed", failure}`, it is
     /// claimed again after a while.
+    pub fn actions(&mut self) -> String {
+        self.0.actions()
+    }
+
+    /// When it is to be woken.
+    #[wasm_bindgen(js_name = wakeAt)]
+    pub fn wake_at(&self) -> f64 {
+        self.0.machine.wake_at() as f64
+    }
+}
+
+/// The opening of a room, to be driven as [`RoomHost`] is.
+#[wasm_bindgen]
+pub struct RoomOpening(inner::Opening);
+
+#[wasm_bindgen]
+impl RoomOpening {
+    /// Of a room at servers, `servers` being the answer of `GET /api/v1/servers` of one of them.
+    /// Those of `order` are asked to open it: the first one, and each further one if those before
+    /// say that it is for another one to do. `wish` is what is posted to `rooms`; `seed` is 32
+    /// fresh random bytes.
+    ///
+    /// # Errors
+    /// If one of the documents is malformed, or the seed has another length.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        servers: &str,
+        order: &[u8],
+        wish: &str,
+        seed: &[u8],
+    ) -> Result<RoomOpening, JsError> {
+        inner::Opening::new(servers, order, wish, seed).map(Self).map_err(shown)
+    }
+
+    /// Time has passed. The first call begins.
+    pub fn wake(&mut self, now: f64) {
+        self.0.machine.wake(millis(now));
+    }
+
+    /// Looks once more for a room that was opened, and was not shown in time.
+    #[wasm_bindgen(js_name = lookAgain)]
+    pub fn look_again(&mut self, now: f64) {
+        self.0.machine.look_again(millis(now));
+    }
+
+    /// A request was answered with this HTTP status; with 0 if there is no answer.
+    pub fn replied(&mut self, now: f64, id: u32, status: u16, body: &str) {
+        self.0.machine.replied(millis(now), u64::from(id), status, body.as_bytes());
+    }
+
+    /// What is to be done since it was asked last: JSON of a list of `{do: "ask", …}`, what is
+    /// posted with what the server's policy asks for; `{do: "opened", room, descriptor}`, a server
+    /// has opened it as it was asked for; `{do: "shown"}`, so many servers show it that one of them
+    /// is honest; `{do: "over"}`, it is not looked for any more; and `{do: "failed", failure:
+    /// {kind, …}}` with `kind` one of `server` (`status`, `detail`), `away`, `altered`, or
+    /// `other-servers` (`party`).
     pub fn actions(&mut self) -> String {
         self.0.actions()
     }

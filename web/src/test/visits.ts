@@ -40,6 +40,13 @@ export interface HostScript extends Pick<Script, 'key' | 'seed' | 'start' | 'las
   wishes: { at: number; deed: unknown }[];
 }
 
+/** See `crates/client/tests/host/script.rs`. */
+export interface OpeningScript extends Pick<Script, 'seed' | 'start' | 'lasts' | 'exchanges'> {
+  servers: unknown;
+  wish: unknown;
+  order: number[];
+}
+
 export function scriptOf<S = Script>(name: string): S {
   const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')) as S;

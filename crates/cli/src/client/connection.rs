@@ -212,8 +212,19 @@ impl Connection {
     /// Sends a state machine's request, which the server has so long to answer: the HTTP status,
     /// and what came with it. Without an answer the status is 0.
     pub async fn exchange(&self, request: Http, patience: Duration) -> (u16, Vec<u8>) {
+        self.exchange_as(None, request, patience).await
+    }
+
+    /// The same; whoever has a token shows it with what is posted.
+    pub async fn exchange_as(
+        &self,
+        token: Option<&str>,
+        request: Http,
+        patience: Duration,
+    ) -> (u16, Vec<u8>) {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let Http { path, body } = request;
+        let is_posted = body.is_some();
         let request = match body {
             Some(Body::Json(text)) => self
                 .request(Method::POST, &path)
@@ -224,6 +235,10 @@ impl Connection {
                 .header(CONTENT_TYPE, "application/octet-stream")
                 .body(bytes),
             None => self.request(Method::GET, &path),
+        };
+        let request = match token.filter(|_| is_posted) {
+            Some(token) => request.bearer_auth(token),
+            None => request,
         };
         let Ok(response) = request.timeout(patience).send().await else { return (0, Vec::new()) };
         let status = response.status().as_u16();
@@ -243,7 +258,7 @@ impl Connection {
         self.unless_refused(status, bytes)
     }
 
-    /// A request as the administrator, without body unless `body` is given.
+    /// A request as the administrator, without a body.
     ///
     /// # Errors
     /// [`CallError`].
@@ -252,14 +267,8 @@ impl Connection {
         method: Method,
         path: &str,
         token: &str,
-        body: Option<&(impl Serialize + Sync)>,
     ) -> Result<T, CallError> {
-        let request = self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME);
-        self.json(match body {
-            Some(body) => request.json(body),
-            None => request,
-        })
-        .await
+        self.json(self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME)).await
     }
 
     /// A request as the administrator, where the answer says nothing.

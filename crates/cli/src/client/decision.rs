@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::future::BoxFuture;
 use ostrakon_client::visitor::{Action, Deed, Failure, Filling, News, Refusal, Stock, Visitor};
-use ostrakon_client::{Http, Millis};
+use ostrakon_client::{Http, Millis, servers_of};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_decide::{
     Archive, Chain, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use super::connection::driver::{Driver, Transport};
 use super::connection::{CallError, Connection};
-use super::room::{patiently, servers_of};
+use super::room::patiently;
 use crate::{failure, system};
 
 /// The server that puts all records into one order.

@@ -10,17 +10,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use futures::future::BoxFuture;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_client::{Follower, Http, Millis, Scene, Sight};
-use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_client::host::{self, Host};
+use ostrakon_client::{Follower, Http, Millis, Scene, Sight, servers_of};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_messaging::params::CYCLE;
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::{RoomDescriptor, Servers};
-use ostrakon_party::{PartyId, SessionId};
-use ostrakon_protocol::{ActionsPage, RoomInfo, RoomState, ServersInfo, Status};
+use ostrakon_party::PartyId;
+use ostrakon_protocol::{RoomInfo, RoomState, ServersInfo, Status};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -195,42 +196,34 @@ impl Room {
         futures::future::join_all(self.parties().map(ask)).await
     }
 
-    /// The host log, verified, as the server has it that shows most of it.
+    /// The host log, verified, as a host reads it before acting: from so many servers that one of
+    /// them is honest, and from others that are not late.
     ///
     /// # Errors
     /// If no server shows one that holds.
-    pub async fn host_log(&self) -> Result<HostLog> {
-        let logs = self.parties().map(|party| self.host_log_of(party));
-        let mut failed = None;
-        let mut longest: Option<HostLog> = None;
-        for log in futures::future::join_all(logs).await {
-            match log {
-                Ok(log) if longest.as_ref().is_none_or(|other| other.length() < log.length()) => {
-                    longest = Some(log);
-                }
-                Ok(_) => {}
-                Err(error) => failed = Some(error),
-            }
-        }
-        longest.ok_or_else(|| {
-            failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did"))
-        })
-    }
-
-    async fn host_log_of(&self, party: PartyId) -> Result<HostLog> {
-        let path = format!("rooms/{}/actions", self.link.room.to_hex());
-        let mut log = HostLog::new(&self.servers, &self.descriptor);
+    pub async fn host_log(self: &Arc<Self>) -> Result<HostLog> {
+        let log = HostLog::new(&self.servers, &self.descriptor);
+        // Nothing is signed, so that any key does.
+        let key = SigningKey::from_seed(&system::random());
+        let seed = Secret::new(system::random());
+        let reader = Host::new(Arc::clone(&self.scene), key, log, false, seed);
+        let mut driver = Driver::new(reader, Arc::clone(self));
+        driver.happen(|reader, now| reader.act(now));
+        let mut forged = None;
         loop {
-            let page =
-                self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
-            let page = page.map_err(failure::call)?;
-            if page.actions.is_empty() {
-                return Ok(log);
+            while let Some(action) = driver.next_other() {
+                match action {
+                    host::Action::Decide { .. } => return Ok(driver.machine().book().clone()),
+                    host::Action::Tell(host::News::Forged { party, why }) => {
+                        forged = Some(format!("P{} shows a forged host log: {why}", party.0));
+                    }
+                    host::Action::Tell(_) => return Err(unshown(forged)),
+                    host::Action::Keep(_) | host::Action::Ask(_) => {
+                        unreachable!("nothing is signed, and the driver asks")
+                    }
+                }
             }
-            let taken = page.actions.iter().try_for_each(|action| log.apply(action));
-            taken.map_err(|error| {
-                failure::unproven(format!("P{} shows a forged host log: {error}", party.0))
-            })?;
+            driver.turn().await;
         }
     }
 
@@ -249,6 +242,14 @@ impl Room {
     }
 }
 
+/// No server shows what the hosts did, or one shows what does not hold.
+pub(crate) fn unshown(forged: Option<String>) -> anyhow::Error {
+    match forged {
+        Some(forged) => failure::unproven(forged),
+        None => failure::unreachable("no server shows what the hosts did"),
+    }
+}
+
 /// Asks a few times before giving up.
 pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
     connection: &Connection,
@@ -262,17 +263,6 @@ pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
         }
     }
     connection.get(path, &()).await.map_err(failure::call)
-}
-
-pub(crate) fn servers_of(info: &ServersInfo) -> Result<Servers> {
-    let session = Digest::from_hex(&info.session).context("the session is no digest")?;
-    let keys: Option<Vec<_>> =
-        info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
-    let keys = keys.context("a server's key is no key")?;
-    if keys.is_empty() || keys.len() > 128 {
-        bail!("{} servers", keys.len());
-    }
-    Ok(Servers { session: SessionId(session), keys })
 }
 
 /// Watches a room, for ever: does what the state machine asks for, and lets others know.

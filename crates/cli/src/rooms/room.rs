@@ -173,13 +173,13 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Show(one) => {
             let administrator = administrator(&one.target)?;
             let path = format!("rooms/{}", one.room.to_hex());
-            let room = administrator.call(Method::GET, &path, None).await?;
+            let room = administrator.call(Method::GET, &path).await?;
             print(&administrator, &[room], one.target.json).await
         }
         Command::Close(one) => {
             let administrator = administrator(&one.target)?;
             let path = format!("rooms/{}", one.room.to_hex());
-            let room = administrator.call(Method::DELETE, &path, None).await?;
+            let room = administrator.call(Method::DELETE, &path).await?;
             print(&administrator, &[room], one.target.json).await
         }
         Command::Delete(one) => delete(&one).await,
@@ -207,7 +207,7 @@ async fn delete(one: &One) -> Result<()> {
 
 impl Create {
     /// The minimum; none that hides nobody, unless that is said in words.
-    fn minimum(&self) -> Result<u32> {
+    fn minimum(&self, trust: &Trust) -> Result<u32> {
         match (self.without_crowd, self.minimum) {
             (true, Some(1)) => Ok(1),
             (true, None | Some(PRACTICE)) => Ok(PRACTICE),
@@ -224,8 +224,7 @@ impl Create {
             ),
             (false, Some(minimum)) => Ok(minimum),
             (false, None) => {
-                let trust = Trust::one_of_three();
-                Ok(self.people.map_or(USUAL_MINIMUM, |people| minimum_for(people, &trust)))
+                Ok(self.people.map_or(USUAL_MINIMUM, |people| minimum_for(people, trust)))
             }
         }
     }
@@ -243,7 +242,7 @@ impl Create {
             .map(crate::rooms::host::key_in)
             .transpose()
             .context("--host-key")?;
-        Ok(NewRoom {
+        let room = NewRoom {
             purpose: self.purpose.clone(),
             host: host.map(|key| key.verifying_key()),
             admission: match (self.members, self.messages) {
@@ -255,7 +254,6 @@ impl Create {
             payload: self.payload,
             capacity: self.capacity(),
             seconds: self.seconds,
-            minimum: self.minimum()?,
             people: self.people,
             engine: self.engine,
             mode: match self.mode {
@@ -263,7 +261,9 @@ impl Create {
                 ModeArg::Robust => Mode::Robust,
             },
             ..NewRoom::named(&self.name)
-        })
+        };
+        let trust = engines::usual_trust(room.clone().descriptor([0; 16]).engine);
+        Ok(NewRoom { minimum: self.minimum(&trust)?, ..room })
     }
 }
 
@@ -327,7 +327,9 @@ mod tests {
     }
 
     fn minimum(arguments: &[&str]) -> Result<u32> {
-        Line::try_parse_from([&["create", "Agora"], arguments].concat())?.create.minimum()
+        Line::try_parse_from([&["create", "Agora"], arguments].concat())?
+            .create
+            .minimum(&Trust::one_of_three())
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! A server's administrator, as commands act for one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ostrakon_crypto::Digest;
-use ostrakon_mixing::RoomId;
+use futures::future::BoxFuture;
+use ostrakon_client::host::{Opening, OpeningFailure, OpeningNews};
+use ostrakon_client::{Http, Millis, servers_of};
+use ostrakon_crypto::{Digest, Secret};
 use ostrakon_mixing::link::Link;
+use ostrakon_mixing::{RoomDescriptor, RoomId};
+use ostrakon_party::PartyId;
 use ostrakon_protocol::{NewRoom, RoomInfo, ServersInfo};
 use reqwest::Method;
+use serde::de::DeserializeOwned;
 
-use crate::client::{Connection, Pauses};
-use crate::failure;
-
-/// How long another server may take to hear of a new room.
-const KNOWN_TIME: Duration = Duration::from_secs(5);
+use crate::client::connection::driver::{Driver, Transport};
+use crate::client::{CallError, Connection};
+use crate::{failure, system};
 
 /// Somebody with the administrator token of a server.
 pub struct Administrator {
@@ -36,38 +40,34 @@ impl Administrator {
     ///
     /// # Errors
     /// If the server does not answer, or refuses.
-    pub async fn call<T: serde::de::DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&NewRoom>,
-    ) -> Result<T> {
-        self.server.administer(method, path, &self.token, body).await.map_err(failure::call)
+    pub async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T> {
+        self.server.administer(method, path, &self.token).await.map_err(failure::call)
     }
 
-    /// Creates a room, and waits for a moment until every server knows it.
+    /// Creates a room, and waits for a moment until every server knows it
+    /// (`docs/spec/hosting.md`, H6).
     ///
     /// # Errors
-    /// If the server does not answer, or refuses.
+    /// If the server does not answer, or refuses; if it creates another room, or one of the servers
+    /// names other servers.
     pub async fn create(&self, room: NewRoom) -> Result<RoomInfo> {
-        let room: RoomInfo = self.call(Method::POST, "rooms", Some(&room)).await?;
-        let path = format!("rooms/{}", room.id);
-        for link in self.links(&room).await? {
-            let server = self.server.sibling(&link.origin);
-            let mut pauses = Pauses::new(Duration::from_millis(20), Duration::from_millis(500));
-            let known = async {
-                while server.get::<RoomInfo>(&path, &()).await.is_err() {
-                    pauses.pause().await;
-                }
-            };
-            if tokio::time::timeout(KNOWN_TIME, known).await.is_err() {
-                eprintln!(
-                    "{} does not know the room yet; its link works as soon as it does",
-                    link.origin
-                );
-            }
+        let info: ServersInfo = self.server.get("servers", &()).await.map_err(failure::call)?;
+        let pinned = servers_of(&info).context("the server's list of servers is malformed")?;
+        let you = PartyId(info.you);
+        let servers = info.servers.iter().map(|server| {
+            self.server.sibling(if server.party == info.you { self.origin() } else { &server.url })
+        });
+        let (all, token) = (servers.collect(), self.token.clone());
+        let servers = Arc::new(Servers { all, you, token });
+        let opening = Opening::new(pinned, &[you], room, Secret::new(system::random()));
+        let (descriptor, late) = open(Driver::new(opening, Arc::clone(&servers)), &servers).await?;
+        for party in late {
+            eprintln!(
+                "{} does not know the room yet; its link works as soon as it does",
+                servers.origin(party)
+            );
         }
-        Ok(room)
+        Ok(RoomInfo::of(&descriptor, true))
     }
 
     /// Deletes a room at this server.
@@ -87,7 +87,7 @@ impl Administrator {
     /// # Errors
     /// If the server does not answer, or refuses.
     pub async fn rooms(&self) -> Result<Vec<RoomInfo>> {
-        self.call(Method::GET, "rooms", None).await
+        self.call(Method::GET, "rooms").await
     }
 
     /// The links to a room, one by each server.
@@ -105,3 +105,77 @@ impl Administrator {
             .collect())
     }
 }
+
+/// The servers of a deployment, one of which is shown its administrator's token.
+struct Servers {
+    all: Vec<Connection>,
+    you: PartyId,
+    token: String,
+}
+
+impl Servers {
+    fn origin(&self, party: PartyId) -> &str {
+        self.all[party.index()].origin()
+    }
+}
+
+impl Transport for Servers {
+    fn now(&self) -> Millis {
+        system::unix_millis()
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move {
+            let token = Some(self.token.as_str()).filter(|_| party == self.you);
+            self.all[party.index()].exchange_as(token, request, patience).await
+        })
+    }
+}
+
+/// Opens a room: what it is, and who does not show it yet.
+async fn open(
+    mut driver: Driver<Opening, Servers>,
+    servers: &Servers,
+) -> Result<(RoomDescriptor, Vec<PartyId>)> {
+    let mut opened = None;
+    driver.happen(Opening::wake);
+    loop {
+        while let Some(news) = driver.next_other() {
+            match news {
+                OpeningNews::Opened(descriptor) => opened = Some(descriptor),
+                OpeningNews::Shown => {}
+                OpeningNews::Over { late } => {
+                    let descriptor = opened.context("a room is looked for that was not opened")?;
+                    return Ok((*descriptor, late));
+                }
+                OpeningNews::Failed(why) => return Err(failed(why, servers)),
+            }
+        }
+        driver.turn().await;
+    }
+}
+
+fn failed(why: OpeningFailure, servers: &Servers) -> anyhow::Error {
+    match why {
+        OpeningFailure::Refused { party, refusal } => {
+            failure::call(CallError::of(servers.origin(party), Some(refusal)))
+        }
+        OpeningFailure::Away { party } => failure::call(CallError::of(servers.origin(party), None)),
+        OpeningFailure::Altered => failure::unproven(
+            "the server opened another room than the one that was asked for; do not use it",
+        ),
+        OpeningFailure::OtherServers { party } => failure::unproven(format!(
+            "{} names other servers than {}: one of the two lies, so do not use the room",
+            servers.origin(party),
+            servers.origin(servers.you)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -76,13 +76,18 @@ impl Claiming {
 
     /// The claim was answered with this HTTP status, or with none, which is 0.
     pub fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.answered(now, id, Answer::read(Kind::Claim, status, body));
+    }
+
+    /// What came of the claim.
+    pub fn answered(&mut self, now: Millis, id: u64, answer: Answer) {
         if id != self.asked || self.due.is_some() {
             return;
         }
         self.now = self.clock.read(now);
         let varied = self.draws.between(AGAIN * 3 / 4, AGAIN * 5 / 4);
         self.due = Some(self.now + varied);
-        self.actions.push_back(ClaimAction::Tell(match Answer::read(Kind::Claim, status, body) {
+        self.actions.push_back(ClaimAction::Tell(match answer {
             Answer::Taken => ClaimNews::Taken,
             Answer::Refused(refusal) => ClaimNews::Refused(refusal),
             Answer::Actions(_) | Answer::Nothing => ClaimNews::Away,

@@ -167,10 +167,15 @@ impl<B: Book> Host<B> {
 
     /// A request was answered with this HTTP status, or with none, which is 0.
     pub fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        let Some((_, kind, _)) = self.asked.get(&id) else { return };
+        self.answered(now, id, Answer::read(*kind, status, body));
+    }
+
+    /// What came of a request.
+    pub fn answered(&mut self, now: Millis, id: u64, answer: Answer) {
         // What is not waited for any more counts for nothing.
-        let Some((party, kind, purpose)) = self.asked.remove(&id) else { return };
+        let Some((party, _, purpose)) = self.asked.remove(&id) else { return };
         self.at(now);
-        let answer = Answer::read(kind, status, body);
         match purpose {
             Purpose::Look(number) if number == self.look.number() => self.shown(party, answer),
             Purpose::Send(number) if number == self.sendings => self.told(answer),

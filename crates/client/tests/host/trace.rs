@@ -1,21 +1,28 @@
-//! What a host's device sends, and who takes an invitation, to the millisecond and to the byte: the
-//! same is played to the machines here, to the command line's driver, and to the page's.
+//! What a host's device sends, who opens a room, and who takes an invitation, to the millisecond and
+//! to the byte: the same is played to the machines here, to the command line's driver, and to the page's.
 //!
-//! The scripts are `tests/traces/host*.json` and `claim.json`. After a change of what is sent they
+//! The scripts are `tests/traces/host*.json`, `opening*.json` and `claim.json`. After a change of what is sent they
 //! are written anew with `OSTRAKON_TRACES=write`, and the difference is to be looked at.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ostrakon_broadcast::hosting::{Deed, HostLog, Poll, PollForm};
-use ostrakon_client::host::{Action, ClaimAction, Claiming, Host};
+use ostrakon_client::host::{
+    Action, ClaimAction, Claiming, Host, Opening, OpeningAction, OpeningNews,
+};
 use ostrakon_client::{Millis, Sending};
 use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_party::PartyId;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::claiming::Device;
-use crate::script::{CLAIM, Exchange, HOSTS, Played, Script, Wish};
+use crate::opening::{Street, wish};
+use crate::script::{CLAIM, Exchange, HOSTS, OPENINGS, OpeningScript, Played, Script, Wish};
+use crate::servers::servers_answer;
 use crate::time::{InTime, START};
-use crate::world::{World, host, key, pin, room, scene, servers, servers_answer};
+use crate::world::{World, host, key, pin, room, scene, servers};
 
 /// Answers that are under way, by when they come.
 #[derive(Default)]
@@ -103,9 +110,35 @@ impl Script {
     }
 }
 
+impl OpeningScript {
+    /// Plays it to the machine of who opens a room.
+    fn play(&self) -> Vec<Exchange> {
+        let order: Vec<_> = self.order.iter().copied().map(PartyId).collect();
+        let seed = Secret::new(self.seed);
+        let mut opening = Opening::new(servers(), &order, self.wish.clone(), seed);
+        let mut played = Played::new(&self.exchanges);
+        let mut answers = UnderWay::default();
+        let (mut now, end) = (self.start, self.start + self.lasts);
+        while now < end {
+            match answers.due(now) {
+                Some((id, Exchange { status, answer, .. })) => {
+                    opening.replied(now, id, status, answer.as_bytes());
+                }
+                None => opening.wake(now),
+            }
+            while let Some(action) = opening.next_action() {
+                let OpeningAction::Ask(sending) = action else { continue };
+                answers.send(now, self.start, &mut played, &sending);
+            }
+            now = opening.wake_at().min(answers.next(end)).max(now);
+        }
+        played.asked
+    }
+}
+
 fn script(lasts: Millis, wishes: Vec<Wish>, exchanges: Vec<Exchange>) -> Script {
     let exchanges = exchanges.into_iter().filter(|one| one.at < lasts).collect();
-    let (servers, descriptor, invitation) = (servers_answer(), room(), None);
+    let (servers, descriptor, invitation) = (servers_answer(&servers()), room(), None);
     let (key, seed, start) = ([7; 32], [4; 32], START);
     Script { servers, descriptor, key, seed, invitation, start, lasts, wishes, exchanges }
 }
@@ -158,12 +191,28 @@ fn write_claim() -> Script {
     Script { key: [40; 32], invitation: Some([30; 32]), ..script }
 }
 
+/// Somebody opens a room. With troubles, the first server is not the one to ask, and the others hear
+/// of the room late.
+fn write_opening(troubles: bool) -> OpeningScript {
+    let order = if troubles { vec![1, 0, 2] } else { vec![0, 1, 2] };
+    let mut street = Street::new(&order, wish());
+    if troubles {
+        street.doors[1].says = Some(421);
+        (street.doors[1].shows_from, street.doors[2].shows_from) = (900, 3_000);
+    }
+    street.advance(6_000);
+    assert!(matches!(street.news.last(), Some(OpeningNews::Over { late }) if late.is_empty()));
+    let (servers, wish, seed) = (servers_answer(&servers()), wish(), [4; 32]);
+    let (start, lasts, exchanges) = (START, 6_000, street.exchanges);
+    OpeningScript { servers, wish, order, seed, start, lasts, exchanges }
+}
+
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/traces/{name}.json"))
 }
 
 /// The script of a name, which is written anew if that is wanted.
-fn read(name: &str, write: impl FnOnce() -> Script) -> Script {
+fn read<S: Serialize + DeserializeOwned>(name: &str, write: impl FnOnce() -> S) -> S {
     if std::env::var("OSTRAKON_TRACES").is_ok_and(|value| value == "write") {
         let text = serde_json::to_string_pretty(&write()).unwrap();
         std::fs::write(path(name), text + "\n").unwrap();
@@ -185,4 +234,13 @@ fn who_takes_an_invitation_sends_what_is_written_in_the_script() {
     let script = read(CLAIM, write_claim);
     assert!(script.exchanges.len() >= 3);
     assert_eq!(script.play_claim(), script.exchanges);
+}
+
+#[test]
+fn who_opens_a_room_sends_what_is_written_in_the_scripts() {
+    for (name, troubles) in OPENINGS.into_iter().zip([false, true]) {
+        let script = read(name, || write_opening(troubles));
+        assert!(script.exchanges.len() >= 7);
+        assert_eq!(script.play(), script.exchanges, "{name}");
+    }
 }

@@ -9,7 +9,7 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_mixing::room::Admission;
 use ostrakon_mixing::{RoomDescriptor, Servers};
 use ostrakon_party::SessionId;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::script::Exchange;
 use crate::time::{InTime, START, Time};
@@ -279,21 +279,6 @@ impl World {
         }
         Some((201, json!({"number": 0, "accepted": true}).to_string()))
     }
-}
-
-/// The answer of `GET /api/v1/servers`.
-pub fn servers_answer() -> Value {
-    let server = |party: u8| {
-        let (url, key) = (format!("http://p{party}.example"), key(party).verifying_key().to_hex());
-        json!({"party": party, "name": "n", "url": url, "key": key})
-    };
-    let list: Vec<_> = (0..3).map(server).collect();
-    let (session, digest) = ("09".repeat(32), servers().digest().to_hex());
-    let limits = json!({"payload": [32, 32], "capacity": [9, 9], "seconds": [1, 60]});
-    json!({
-        "you": 0, "session": session, "digest": digest, "servers": list, "version": "0.1.0",
-        "create": "administrator", "limits": limits,
-    })
 }
 
 impl InTime for World {

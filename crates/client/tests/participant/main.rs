@@ -6,6 +6,8 @@ mod epochs;
 mod following;
 mod homes;
 mod script;
+#[path = "../traces/servers.rs"]
+mod servers;
 mod time;
 mod trace;
 mod world;

@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 
 use crate::boards::{board, kept_back, keys, servers};
 use crate::script::{NAMES, Rule, Said, Sent, Trace};
+use crate::servers::servers_answer;
 use crate::world;
 
 const START: Millis = 1_790_000_000_000;
@@ -121,20 +122,6 @@ impl Trace {
     }
 }
 
-fn servers_answer() -> Value {
-    let server = |(party, key): (usize, &SigningKey)| {
-        let (url, key) = (format!("http://p{party}.example"), key.verifying_key().to_hex());
-        json!({"party": party, "name": "n", "url": url, "key": key})
-    };
-    let list: Vec<_> = keys().iter().enumerate().map(server).collect();
-    let (session, digest) = ("07".repeat(32), servers().digest().to_hex());
-    let limits = json!({"payload": [32, 32], "capacity": [9, 9], "seconds": [1, 60]});
-    json!({
-        "you": 0, "session": session, "digest": digest, "servers": list, "version": "0.1.0",
-        "create": "administrator", "limits": limits,
-    })
-}
-
 fn room() -> RoomDescriptor {
     let host = Some(SigningKey::from_seed(&[8; 32]).verifying_key());
     RoomDescriptor { payload: 32, capacity: 9, seconds: 10, host, ..RoomDescriptor::new("trace") }
@@ -196,7 +183,7 @@ impl Writer {
     fn new(message: &str, lasts: Millis, before: Option<u8>) -> Self {
         let (key, seed) = ([9; 32], [4; 32]);
         let (statuses, rules, requests) = Default::default();
-        let (start, servers, descriptor) = (START, servers_answer(), room());
+        let (start, servers, descriptor) = (START, servers_answer(&servers()), room());
         let message = message.to_owned();
         let trace = Trace {
             servers,

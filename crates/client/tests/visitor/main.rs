@@ -5,6 +5,8 @@ mod exchange;
 mod handing;
 mod reading;
 mod script;
+#[path = "../traces/servers.rs"]
+mod servers;
 mod stock;
 #[path = "../participant/time.rs"]
 mod time;

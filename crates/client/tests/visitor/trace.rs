@@ -11,11 +11,11 @@ use ostrakon_client::Millis;
 use ostrakon_client::visitor::{Action, Visitor};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_decide::{DecisionId, Memory};
-use serde_json::{Value, json};
 
 use crate::script::{Exchange, NAMES, Played, Script, Wish};
+use crate::servers::servers_answer;
 use crate::time::{InTime, START};
-use crate::world::{World, account, key, operators, servers};
+use crate::world::{World, account, operators, servers};
 
 impl Script {
     /// Plays the visit to a machine: what it asks.
@@ -62,20 +62,6 @@ impl Script {
     }
 }
 
-fn servers_answer() -> Value {
-    let server = |party: u8| {
-        let (url, key) = (format!("http://p{party}.example"), key(party).verifying_key().to_hex());
-        json!({"party": party, "name": "n", "url": url, "key": key})
-    };
-    let list: Vec<_> = (0..3).map(server).collect();
-    let (session, digest) = ("09".repeat(32), servers().digest().to_hex());
-    let limits = json!({"payload": [32, 32], "capacity": [9, 9], "seconds": [1, 60]});
-    json!({
-        "you": 0, "session": session, "digest": digest, "servers": list, "version": "0.1.0",
-        "create": "administrator", "limits": limits,
-    })
-}
-
 /// A person of two accepts and answers; the other one does so meanwhile. With troubles, servers
 /// refuse, and one loses its answer.
 fn write(troubles: bool) -> Script {
@@ -113,7 +99,7 @@ fn write(troubles: bool) -> Script {
     let exchanges = world.exchanges.into_iter().filter(|one| one.at < lasts).collect();
     let (key, seed) = ([20; 32], [4; 32]);
     assert_eq!(SigningKey::from_seed(&key).verifying_key(), account(0).verifying_key());
-    let (servers, wishes) = (servers_answer(), wishes.to_vec());
+    let (servers, wishes) = (servers_answer(&servers()), wishes.to_vec());
     Script { servers, decision, key, seed, start: START, lasts, wishes, exchanges }
 }
 

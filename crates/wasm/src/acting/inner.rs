@@ -5,9 +5,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ostrakon_broadcast::hosting::{Deed, Refused, SignedAction};
-use ostrakon_client::host::{self, Action, Book, ClaimAction, ClaimNews, Failure, News, Refusal};
+use ostrakon_client::host::{
+    self, Action, Book, ClaimAction, ClaimNews, Failure, News, OpeningAction, OpeningFailure,
+    OpeningNews, Refusal,
+};
 use ostrakon_client::{Millis, Scene};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_mixing::RoomDescriptor;
+use ostrakon_party::PartyId;
 use serde::Serialize;
 
 use crate::following::inner::Following;
@@ -202,6 +207,74 @@ impl Claiming {
                 }
                 ClaimAction::Tell(ClaimNews::Away) => {
                     ClaimJson::Failed { failure: FailureJson::Away }
+                }
+            });
+        }
+        json(&actions)
+    }
+}
+
+pub struct Opening {
+    pub machine: host::Opening,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+enum OpeningJson {
+    Ask(AskJson),
+    Opened { room: String, descriptor: Box<RoomDescriptor> },
+    Shown,
+    Over,
+    Failed { failure: NotOpened },
+}
+
+/// Why a room was not opened, or is not to be used.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum NotOpened {
+    Server { status: u16, detail: String },
+    Away,
+    Altered,
+    OtherServers { party: u8 },
+}
+
+impl NotOpened {
+    fn of(failure: OpeningFailure) -> Self {
+        match failure {
+            OpeningFailure::Refused { refusal: Refusal { status, detail }, .. } => {
+                Self::Server { status, detail }
+            }
+            OpeningFailure::Away { .. } => Self::Away,
+            OpeningFailure::Altered => Self::Altered,
+            OpeningFailure::OtherServers { party } => Self::OtherServers { party: party.0 },
+        }
+    }
+}
+
+impl Opening {
+    pub fn new(pinned: &str, order: &[u8], wish: &str, seed: &[u8]) -> Result<Self, Sentence> {
+        let servers = servers(pinned)?;
+        let order: Vec<_> = order.iter().copied().map(PartyId).collect();
+        if order.iter().any(|party| party.index() >= servers.keys.len()) {
+            return Err("there are fewer servers".to_owned());
+        }
+        let wish = serde_json::from_str(wish).map_err(|error| error.to_string())?;
+        let machine = host::Opening::new(servers, &order, wish, secret(seed)?);
+        Ok(Self { machine })
+    }
+
+    pub fn actions(&mut self) -> String {
+        let mut actions = Vec::new();
+        while let Some(action) = self.machine.next_action() {
+            actions.push(match action {
+                OpeningAction::Ask(sending) => OpeningJson::Ask(AskJson::of(sending)),
+                OpeningAction::Tell(OpeningNews::Opened(descriptor)) => {
+                    OpeningJson::Opened { room: descriptor.id().to_hex(), descriptor }
+                }
+                OpeningAction::Tell(OpeningNews::Shown) => OpeningJson::Shown,
+                OpeningAction::Tell(OpeningNews::Over { .. }) => OpeningJson::Over,
+                OpeningAction::Tell(OpeningNews::Failed(failure)) => {
+                    OpeningJson::Failed { failure: NotOpened::of(failure) }
                 }
             });
         }

@@ -21,7 +21,9 @@ test('a minimum that hides nobody is warned of, and no other one', () => {
   };
   const shown = (minimum: number) => {
     const settings = { ...usual('lecture', policy), minimum };
-    return render(SettingsFields, { props: { settings, limits: policy.limits, enough: 3 } }).body;
+    return render(SettingsFields, {
+      props: { settings, limits: policy.limits, enough: 3, most: 16 },
+    }).body;
   };
   expect(shown(1)).toContain(t.settings.noCrowd);
   expect(shown(2)).not.toContain(t.settings.noCrowd);

@@ -1,23 +1,23 @@
-// Opens a room, checks that it is the one that was asked for, and says in it what its host wants to
-// be so from the beginning.
+// Opens a room, keeps its host's key, and says in it what its host wants to be so from the
+// beginning.
 
 import { Actor } from '../../lib/hosts/acting';
-import { Problem } from '../../lib/servers/api';
+import { remember, type Storage } from '../../lib/hosts/hosted';
+import { HostingServer } from '../../lib/hosts/hosting';
+import { Opening } from '../../lib/hosts/opening';
 import { systemClock, type Clock } from '../../lib/page/clock';
 import {
   DeviceKey,
   HostLog,
   beginHosting,
+  beginOpening,
   loadCryptography,
   serversDigest,
 } from '../../lib/page/cryptography';
-import { connect, type Deployment, type Pin } from '../../lib/servers/deployment';
-import { forget, remember, type Storage } from '../../lib/hosts/hosted';
-import { HostingServer, type NewRoom } from '../../lib/hosts/hosting';
+import type { Server, ServerList } from '../../lib/servers/api';
+import type { Pin } from '../../lib/servers/deployment';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
-import { LocalizedError } from '../../lib/servers/localized';
-import { t } from '../../i18n/create';
-import { isAsAsked, newRoom, type Settings } from './settings';
+import { newRoom, type Settings } from './settings';
 
 export interface Opened {
   pin: Pin;
@@ -25,8 +25,12 @@ export interface Opened {
   /** The host key's seed, for the host link. */
   seed: string;
   settings: Settings;
-  /** As it was asked for. */
-  room: NewRoom;
+  /** Its descriptor as JSON. */
+  descriptor: string;
+  /** The servers, as one of them lists them. */
+  list: ServerList;
+  /** How far it is shown. */
+  opening: Opening;
   /** Whether this browser keeps the host's key. */
   kept: boolean;
 }
@@ -35,22 +39,17 @@ export interface Opened {
 export interface Around {
   origin: string;
   storage: Storage;
-  at: (origin: string) => Pick<HostingServer, 'servers' | 'create' | 'carry'>;
-  connect: (pin: Pin, origin: string) => Promise<Deployment>;
+  /** A server; what is posted there is posted with `code`. */
+  at: (origin: string, code?: string) => Pick<Server, 'servers' | 'carry'>;
   clock: Clock;
 }
 
 export const browser = (): Around => ({
   origin: location.origin,
   storage: localStorage,
-  at: (origin) => new HostingServer(origin),
-  connect,
+  at: (origin, code) => new HostingServer(origin, code),
   clock: systemClock,
 });
-
-/** Milliseconds between two looks for the room, and how many. */
-const PAUSE = 500;
-const LOOKS = 30;
 
 /** Asks the servers for rooms, in a host's name. */
 export class Asking {
@@ -60,21 +59,22 @@ export class Asking {
   constructor(private readonly around: Around) {}
 
   /**
-   * Makes the host's key here and asks the servers for the room. The key is kept as soon as the
-   * room has a name, before anything else can fail: nobody can make another one for it.
+   * Makes the host's key here and asks the servers for the room: the one that the page came from,
+   * and others if that says so. The key is kept as soon as the room has a name, before anything
+   * else can fail: nobody can make another one for it.
    */
   async create(name: string, purpose: string, settings: Settings, code: string): Promise<Opened> {
     await loadCryptography();
-    const { origin, storage, at } = this.around;
+    const { origin, storage, at, clock } = this.around;
     const key = this.keyFor(JSON.stringify([name, purpose, settings]));
     const list = await at(origin).servers();
-    const room = newRoom(name, purpose, key.publicKey(), settings);
-    const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
-    const pin = {
-      servers: serversDigest(list.raw),
-      room: await createAt([origin, ...elsewhere], room, code, at),
-    };
+    const wish = JSON.stringify(newRoom(name, purpose, key.publicKey(), settings));
+    const elsewhere = list.servers.map(({ party }) => party).filter((party) => party !== list.you);
+    const machine = beginOpening(list.raw, [list.you, ...elsewhere], wish);
+    const opening = new Opening(machine, serversOf(list, this.around, code), clock);
+    const { room, descriptor } = await opening.open();
     this.last = null;
+    const pin = { servers: serversDigest(list.raw), room };
     const seed = key.invitation();
     const kept = remember(storage, {
       ...pin,
@@ -82,7 +82,7 @@ export class Asking {
       seed,
       ...(settings.moderated && { moderate: true }),
     });
-    return { pin, name, seed, settings, room, kept };
+    return { pin, name, seed, settings, descriptor, list, opening, kept };
   }
 
   /**
@@ -95,23 +95,21 @@ export class Asking {
   }
 }
 
+/** All servers by their numbers; the page's own by its origin. */
+function serversOf({ servers, you }: ServerList, { origin, at }: Around, code?: string) {
+  return servers.map(({ party, url }) => at(party === you ? origin : url, code));
+}
+
 /**
  * Waits until the servers show the room, and does what is to be so from the beginning. Why that was
- * not done; `null` if it was. Throws if the room is not to be seen yet, or another one than the one
- * asked for, which is forgotten.
+ * not done; `null` if it was. Throws if the room is not to be seen yet.
  */
-export async function settle(
-  { pin, name, seed, settings, room }: Opened,
-  around: Around,
-): Promise<Reason | null> {
-  const deployment = await shown(pin, around);
-  if (!isAsAsked(deployment.descriptor, room)) {
-    forget(around.storage, { room: pin.room, seed });
-    throw new Altered(t.altered);
-  }
+export async function settle(opened: Opened, around: Around): Promise<Reason | null> {
+  const { pin, name, seed, settings, opening } = opened;
+  await opening.shown();
   if (!settings.moderated) return null;
   try {
-    await moderate(deployment, seed, around);
+    await moderate(opened, around);
   } catch (error) {
     return reasonOf(error, 'act');
   }
@@ -119,55 +117,16 @@ export async function settle(
   return null;
 }
 
-/** The room is not the one that was asked for. */
-export class Altered extends LocalizedError {}
-
 /** The host's first action: from now on the projector shows what was approved. */
-async function moderate(
-  { operators, servers, descriptor }: Deployment,
-  seed: string,
-  { at, clock }: Around,
-): Promise<void> {
-  const log = new HostLog(servers, descriptor);
-  const asked = operators.map(({ origin }) => at(origin));
+async function moderate({ list, descriptor, seed }: Opened, around: Around): Promise<void> {
+  const log = new HostLog(list.raw, descriptor);
   const machine = beginHosting(log, DeviceKey.fromInvitation(seed), false);
   const leaving = new AbortController();
-  const actor = new Actor(machine, asked, log, clock, leaving.signal, () => undefined);
+  const servers = serversOf(list, around);
+  const actor = new Actor(machine, servers, log, around.clock, leaving.signal, () => undefined);
   try {
     await actor.act(() => ({ moderate: { on: true } }));
   } finally {
     leaving.abort();
   }
-}
-
-/** One of the servers opens rooms; the others say that it is another one. */
-async function createAt(
-  origins: string[],
-  room: NewRoom,
-  code: string,
-  at: Around['at'],
-): Promise<string> {
-  let failure: unknown;
-  for (const origin of origins) {
-    try {
-      return await at(origin).create(room, code);
-    } catch (error) {
-      failure = error;
-      if (!(error instanceof Problem && error.status === 421)) throw error;
-    }
-  }
-  throw failure;
-}
-
-/** The room, as soon as the servers show it. */
-async function shown(pin: Pin, { origin, connect, clock }: Around): Promise<Deployment> {
-  for (let look = 0; look < LOOKS; look++) {
-    try {
-      return await connect(pin, origin);
-    } catch (error) {
-      if (!(error instanceof Problem && error.status === 404)) throw error;
-    }
-    await clock.sleep(PAUSE, new AbortController().signal);
-  }
-  throw new LocalizedError(t.unreachable);
 }

@@ -2,17 +2,9 @@ import { render } from 'svelte/server';
 import { beforeAll, expect, test } from 'vitest';
 
 import { canGoOn, ENGINE_NAMES, type Engine, type Policy } from '../../lib/hosts/hosting';
+import { trustOf } from '../../lib/servers/trust';
 import { loadForTest } from '../../test/world';
-import {
-  KIND_NAMES,
-  isAsAsked,
-  mostMinimum,
-  newRoom,
-  payloadOf,
-  retentions,
-  sizeOf,
-  usual,
-} from './settings';
+import { KIND_NAMES, newRoom, payloadOf, retentions, sizeOf, usual } from './settings';
 import SettingsFields from './SettingsFields.svelte';
 
 beforeAll(loadForTest);
@@ -40,7 +32,7 @@ test('a row holds the longest message, and is never smaller than it must be', ()
 test('the usual settings keep the limits of the servers', () => {
   for (const policy of [wide, narrow]) {
     for (const kind of KIND_NAMES) {
-      const { size, seconds, capacity, minimum, retention } = usual(kind, policy);
+      const { size, seconds, capacity, minimum, retention, engine } = usual(kind, policy);
       expect(retentions(policy.limits.retention)).toContain(retention);
       const inside = (value: number, [least, most]: readonly [number, number]) =>
         value >= least && value <= most;
@@ -48,7 +40,7 @@ test('the usual settings keep the limits of the servers', () => {
       expect(inside(seconds, policy.limits.seconds)).toBe(true);
       expect(inside(capacity, policy.limits.capacity)).toBe(true);
       expect(minimum).toBeGreaterThan(0);
-      expect(minimum).toBeLessThanOrEqual(mostMinimum(capacity));
+      expect(minimum).toBeLessThanOrEqual(trustOf(engine, policy.servers).mostMinimum(capacity));
     }
   }
 });
@@ -75,7 +67,12 @@ test('what the engine does not offer is not asked for', () => {
 test('every engine can be chosen, and what it does not offer is not asked', () => {
   const shown = (engine: Engine) =>
     render(SettingsFields, {
-      props: { settings: { ...usual('vote', wide), engine }, limits: wide.limits, enough: 3 },
+      props: {
+        settings: { ...usual('vote', wide), engine },
+        limits: wide.limits,
+        enough: 3,
+        most: 16,
+      },
     }).body;
   const checked = (body: string) =>
     [...body.matchAll(/<input[^>]*type="radio"[^>]*>/g)]
@@ -85,27 +82,5 @@ test('every engine can be chosen, and what it does not offer is not asked', () =
     const body = shown(engine);
     for (const name of ENGINE_NAMES) expect(body).toContain(`value="${name}"`);
     expect(checked(body)).toEqual(canGoOn(engine) ? [engine, 'fair'] : [engine]);
-  }
-});
-
-test('a server that opens another room than the one asked for is found out', () => {
-  const room = newRoom('Agora', 'for all', 'ab', { ...usual('vote', wide), retention: null });
-  const descriptor = { ...room, engine: 'ruffle', nonce: [1] };
-  expect(isAsAsked(JSON.stringify(descriptor), room)).toBe(true);
-  const { retention_days: _, ...withoutRetention } = descriptor;
-  expect(isAsAsked(JSON.stringify(withoutRetention), room)).toBe(true);
-  for (const change of [
-    { host: 'cd' },
-    { admission: 'open' },
-    { minimum: 1 },
-    { people: 3 },
-    { retention_days: 3 },
-    { mode: 'robust' },
-    { engine: 'clarion' },
-  ]) {
-    expect(
-      isAsAsked(JSON.stringify({ ...descriptor, ...change }), room),
-      JSON.stringify(change),
-    ).toBe(false);
   }
 });

@@ -86,19 +86,17 @@ export function payloadOf(size: number): number {
 /** Bytes of the longest message in rows of that size. */
 export const sizeOf = (payload: number) => payload - FRAME;
 
-/** The greatest minimum that a room with so many places may have. */
-export const mostMinimum = (capacity: number) => Math.floor(capacity / 3) * 2;
-
 /** The minimum and the places for so many people, as far as the servers allow them. */
 export function forPeople(
   people: number,
   engine: Settings['engine'],
   { limits, servers }: Policy,
 ): { minimum: number; capacity: number } {
-  const { minimum, capacity } = roomFor(people, trustOf(engine, servers));
+  const trust = trustOf(engine, servers);
+  const { minimum, capacity } = roomFor(people, trust);
   const [least, most] = limits.capacity;
   const places = within(capacity, [least, most]);
-  return { minimum: Math.max(1, Math.min(minimum, mostMinimum(places))), capacity: places };
+  return { minimum: Math.max(1, Math.min(minimum, trust.mostMinimum(places))), capacity: places };
 }
 
 /**
@@ -136,10 +134,4 @@ export function newRoom(name: string, purpose: string, host: string, settings: S
     retention_days: retention,
     payload: payloadOf(size),
   };
-}
-
-/** Whether a descriptor (JSON) is of the room that was asked for. */
-export function isAsAsked(descriptor: string, room: NewRoom): boolean {
-  const found = JSON.parse(descriptor) as Record<string, unknown>;
-  return Object.entries(room).every(([field, value]) => (found[field] ?? null) === value);
 }

@@ -1,4 +1,4 @@
-// What a host asks of a server: whether it opens rooms, and to open one.
+// What a host asks of a server: whether it opens rooms, and of what sizes.
 
 import { at } from '../servers/address';
 import { HttpServer } from '../servers/api';
@@ -18,7 +18,6 @@ const policyShape = record({
     }),
   ),
 });
-const roomShape = record({ id: text });
 
 /** Least and most. */
 export type Range = readonly [number, number];
@@ -68,6 +67,13 @@ function range(found: number[] | null | undefined, usual: Range): Range {
 }
 
 export class HostingServer extends HttpServer {
+  constructor(
+    origin: string,
+    private readonly code = '',
+  ) {
+    super(origin);
+  }
+
   async policy(): Promise<Policy> {
     const { create, limits, servers } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
     return {
@@ -82,15 +88,8 @@ export class HostingServer extends HttpServer {
     };
   }
 
-  /** Opens a room and returns its name; `code` is what the server's policy asks for. */
-  async create(room: NewRoom, code: string): Promise<string> {
-    const authorization: Record<string, string> =
-      code === '' ? {} : { authorization: `Bearer ${code}` };
-    const headers = { 'content-type': 'application/json', ...authorization };
-    return roomShape(
-      JSON.parse(
-        await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }),
-      ),
-    ).id;
+  /** What is posted is posted with the code that the server's policy asks for. */
+  protected override proofs(): Record<string, string> {
+    return this.code === '' ? {} : { authorization: `Bearer ${this.code}` };
   }
 }

@@ -8,6 +8,7 @@ import init, {
   KeyStock,
   Participant,
   RoomHost,
+  RoomOpening,
   type Deployment as Servers,
   type DeviceKey as Key,
   type HostLog as Log,
@@ -73,6 +74,15 @@ export function beginClaiming(
   return new InvitationClaim(servers, descriptor, invitation, key, seed);
 }
 
+/**
+ * The opening of a room (JSON, as it is posted) at servers (JSON, as one of them lists them), of
+ * whom those of `order` are asked. What it draws must not be guessable.
+ */
+export function beginOpening(servers: string, order: number[], room: string): RoomOpening {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new RoomOpening(servers, Uint8Array.from(order), room, seed);
+}
+
 /** A visitor of a decision under an account. What it draws must not be guessable. */
 export function beginVisiting(
   deployment: Servers,
@@ -110,6 +120,7 @@ export {
   Outbox,
   Participant,
   RoomHost,
+  RoomOpening,
   announcementsOf,
   askGraph,
   believed,
@@ -120,6 +131,7 @@ export {
   messageLimit,
   minimumFor,
   moreNeeded,
+  mostMinimum,
   parseLink,
   peopleFor,
   placesFor,

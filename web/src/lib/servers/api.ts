@@ -126,7 +126,8 @@ export class HttpServer implements Server {
 
   async carry({ path, body, bytes, patience }: Request, signal: AbortSignal): Promise<Reply> {
     try {
-      const init = body === null ? {} : bytes ? given(fromBase64(body)) : posted(body);
+      const init =
+        body === null ? {} : bytes ? given(fromBase64(body)) : posted(body, this.proofs());
       return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, MOST_CARRIED);
     } catch {
       return { status: 0, body: '' };
@@ -135,6 +136,11 @@ export class HttpServer implements Server {
 
   async code(code: string): Promise<{ room: string; servers: string }> {
     return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
+  }
+
+  /** Headers of what the WASM module posts, by which one may do so. */
+  protected proofs(): Record<string, string> {
+    return {};
   }
 
   protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
@@ -174,8 +180,8 @@ function given(bytes: Uint8Array, headers: Record<string, string> = {}): Request
   };
 }
 
-function posted(body: string): RequestInit {
-  return { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+function posted(body: string, headers: Record<string, string>): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 /**

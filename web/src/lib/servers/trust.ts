@@ -1,6 +1,6 @@
 // How many servers are believed, and how many people are enough: by what a room's engine bears.
 
-import { believed, minimumFor, moreNeeded, peopleFor } from '../page/cryptography';
+import { believed, minimumFor, moreNeeded, mostMinimum, peopleFor } from '../page/cryptography';
 
 /** What the servers of a room bear. */
 export interface Trust {
@@ -10,6 +10,8 @@ export interface Trust {
   readonly believed: number;
   /** How many people a minimum takes, the servers giving out their places evenly. */
   peopleFor(minimum: number): number;
+  /** The greatest minimum that a room with so many places may have. */
+  mostMinimum(capacity: number): number;
   /** The minimum that suits so many people who are expected. */
   minimumFor(people: number): number;
   /**
@@ -25,6 +27,7 @@ export function trustOf(engine: string, servers: number): Trust {
   return {
     believed: believed(engine, servers),
     peopleFor: (minimum) => peopleFor(minimum, engine, servers),
+    mostMinimum: (capacity) => mostMinimum(capacity, engine, servers),
     minimumFor: (people) => minimumFor(people, engine, servers),
     moreNeeded: (present, minimum) => moreNeeded(Uint32Array.from(present), minimum, engine),
   };
@@ -34,6 +37,7 @@ export function trustOf(engine: string, servers: number): Trust {
 export const NOBODY: Trust = {
   believed: Infinity,
   peopleFor: (minimum) => minimum,
+  mostMinimum: (capacity) => capacity,
   minimumFor: (people) => people,
   moreNeeded: () => 0,
 };

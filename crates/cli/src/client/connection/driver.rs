@@ -1,5 +1,8 @@
 //! Does what a state machine asks of servers, and wakes it.
 
+#[cfg(test)]
+pub mod played;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +10,9 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_client::host::{self, ClaimAction, Claiming, Host};
+use ostrakon_client::host::{
+    self, ClaimAction, Claiming, Host, Opening, OpeningAction, OpeningNews,
+};
 use ostrakon_client::visitor::{self, Filling, Stock, Visitor};
 use ostrakon_client::{Action, Follower, Http, Millis, Participant, Sending, Sight};
 use ostrakon_party::PartyId;
@@ -172,6 +177,29 @@ impl Machine for Claiming {
         Some(match self.next_action()? {
             ClaimAction::Ask(request) => Ok(request.sending(self.room())),
             other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Opening {
+    type Other = OpeningNews;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, OpeningNews>> {
+        Some(match self.next_action()? {
+            OpeningAction::Ask(sending) => Ok(sending),
+            OpeningAction::Tell(news) => Err(news),
         })
     }
 

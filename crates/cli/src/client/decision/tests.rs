@@ -17,9 +17,9 @@ use ostrakon_decide::{
 use ostrakon_decide::{SignedRecord, Visit};
 use ostrakon_party::SessionId;
 use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage, RecordsPage};
-use tokio::time::Instant;
 
 use super::*;
+use crate::client::connection::driver::played::play;
 
 #[path = "../../../../client/tests/visitor/script.rs"]
 mod script;
@@ -191,76 +191,30 @@ async fn whatever_the_first_server_answers_another_one_holds_the_record() {
     futures::future::join_all(tried).await;
 }
 
-/// Servers that answer by a script, in tokio's virtual time.
-struct Scripted {
-    began: Instant,
-    script: Script,
-    played: Mutex<Played>,
-}
-
-impl Scripted {
-    fn elapsed(&self) -> Millis {
-        self.began.elapsed().as_millis() as Millis
-    }
-}
-
-impl Transport for Scripted {
-    fn now(&self) -> Millis {
-        self.script.start + self.elapsed()
-    }
-
-    fn exchange(
-        self: Arc<Self>,
-        party: PartyId,
-        request: Http,
-        patience: Duration,
-    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
-        let patience = patience.as_millis() as Millis;
-        let answer =
-            self.played.lock().unwrap().answer(self.elapsed(), party.0, &request, patience);
-        Box::pin(async move {
-            let Exchange { delay, status, answer, .. } = answer;
-            tokio::time::sleep(Duration::from_millis(delay)).await;
-            (status, answer.into_bytes())
-        })
-    }
-}
-
-async fn play(script: Script) -> Vec<Exchange> {
+async fn asked(script: &Script) -> Vec<Exchange> {
     let (device, seed) = (SigningKey::from_seed(&script.key), Secret::new(script.seed));
     let id = ostrakon_decide::DecisionId::from_hex(&script.decision).unwrap();
     let servers: ServersInfo = serde_json::from_value(script.servers.clone()).unwrap();
     let operators = Operators::new(&servers_of(&servers).unwrap()).unwrap();
-    let (wishes, lasts) = (script.wishes.clone(), script.lasts);
-    let played = Mutex::new(Played::new(&script.exchanges));
-    let scripted = Arc::new(Scripted { began: Instant::now(), script, played });
     let visitor = Visitor::new(operators, id, None, device, &seed);
-    let mut driver = Driver::new(visitor, Arc::clone(&scripted));
-    let (mut memory, mut wishes) = (Memory::default(), wishes.iter().peekable());
-    while scripted.elapsed() < lasts {
-        while let Some(wish) = wishes.next_if(|wish| wish.at <= scripted.elapsed()) {
-            driver.happen(|visitor, now| match &wish.answers {
-                Some(answers) => visitor.answer(now, answers),
-                None => visitor.accept(now),
-            });
+    let wishes: Vec<_> =
+        script.wishes.iter().map(|wish| (wish.at, wish.answers.as_deref())).collect();
+    let act = |visitor: &mut Visitor, now, answers: &Option<&[u8]>| {
+        match answers {
+            Some(answers) => visitor.answer(now, answers),
+            None => visitor.accept(now),
+        };
+    };
+    let mut memory = Memory::default();
+    let keep = |visitor: &mut Visitor, now, action| {
+        if action == Action::Keep {
+            visitor.keep(&mut memory);
+            visitor.kept(now, true);
         }
-        while let Some(action) = driver.next_other() {
-            if action == Action::Keep {
-                driver.happen(|visitor, now| {
-                    visitor.keep(&mut memory);
-                    visitor.kept(now, true);
-                });
-            }
-        }
-        let wish = wishes.peek().map_or(lasts, |wish| wish.at);
-        let wish = Duration::from_millis(wish.saturating_sub(scripted.elapsed()));
-        tokio::select! {
-            () = driver.turn() => {}
-            () = tokio::time::sleep(wish) => {}
-        }
-    }
-    let asked = std::mem::take(&mut scripted.played.lock().unwrap().asked);
-    asked.into_iter().filter(|one| one.at < lasts).collect()
+    };
+    let (time, played) = ((script.start, script.lasts), Played::new(&script.exchanges));
+    let played = play(time, played, visitor, &wishes, act, keep).await;
+    played.asked.into_iter().filter(|one| one.at < script.lasts).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,8 +223,7 @@ async fn the_command_line_visits_as_the_scripts_say() {
     for name in script::NAMES {
         let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
         let script: Script = serde_json::from_str(&text).unwrap();
-        let expected = script.exchanges.clone();
-        assert!(!expected.is_empty());
-        assert_eq!(play(script).await, expected, "{name}");
+        assert!(!script.exchanges.is_empty());
+        assert_eq!(asked(&script).await, script.exchanges, "{name}");
     }
 }

@@ -2,22 +2,17 @@
 //! becomes of a message whose room asks for fewer people than before.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::Duration;
 
-use futures::future::BoxFuture;
-use ostrakon_client::{Follower, Http, Millis, Scene};
+use ostrakon_client::{Follower, Http, Millis, Scene, servers_of};
 use ostrakon_crypto::Digest;
 use ostrakon_mixing::RoomDescriptor;
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::room::Servers;
 use ostrakon_party::SessionId;
 use ostrakon_protocol::ServersInfo;
-use tokio::time::Instant;
 
 use super::*;
-use crate::client::connection::driver::{Machine, Transport};
-use crate::client::room::servers_of;
+use crate::client::connection::driver::played::{Answering, play};
 use crate::client::{Connection, http_client};
 
 #[path = "../../../../client/tests/participant/script.rs"]
@@ -25,105 +20,63 @@ mod script;
 
 use self::script::{Said, Sent, Trace};
 
-/// Servers that answer by a script, in tokio's virtual time.
-struct Scripted {
-    began: Instant,
+/// Servers that answer by a script, and what was sent to them.
+struct Answers {
     trace: Arc<Trace>,
-    sent: Mutex<Vec<Sent>>,
+    sent: Vec<Sent>,
 }
 
-impl Scripted {
-    fn elapsed(&self) -> Millis {
-        self.began.elapsed().as_millis() as Millis
+impl Answering for Answers {
+    fn answer(
+        &mut self,
+        at: Millis,
+        party: u8,
+        request: &Http,
+        patience: Millis,
+    ) -> (Millis, u16, String) {
+        let (path, body) = (request.path.clone(), request.body.as_ref().map(|body| body.text()));
+        let answer = self.trace.answer(at, party, &path, patience);
+        self.sent.push(Sent { at, party, path, body });
+        answer
     }
-}
-
-impl Transport for Scripted {
-    fn now(&self) -> Millis {
-        self.trace.start + self.elapsed()
-    }
-
-    fn exchange(
-        self: Arc<Self>,
-        party: PartyId,
-        request: Http,
-        patience: Duration,
-    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
-        let (at, party) = (self.elapsed(), party.0);
-        let Http { path, body } = request;
-        let body = body.map(|body| body.text());
-        let patience = patience.as_millis() as Millis;
-        let (delay, status, answer) = self.trace.answer(at, party, &path, patience);
-        self.sent.lock().unwrap().push(Sent { at, party, path, body });
-        Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(delay)).await;
-            (status, answer.into_bytes())
-        })
-    }
-}
-
-/// Plays a script to a machine, which `act` does something for.
-async fn play<M: Machine>(
-    scripted: Arc<Scripted>,
-    machine: M,
-    heard: impl Fn(&mut M, Millis, &Said),
-    mut act: impl FnMut(&mut M, Millis, M::Other),
-) -> Vec<Sent> {
-    let trace = scripted.trace.clone();
-    let mut driver = Driver::new(machine, scripted.clone());
-    let mut statuses = trace.statuses.iter().peekable();
-    while scripted.elapsed() < trace.lasts {
-        while let Some(said) = statuses.next_if(|said| said.at <= scripted.elapsed()) {
-            driver.happen(|machine, now| heard(machine, now, said));
-        }
-        while let Some(other) = driver.next_other() {
-            driver.happen(|machine, now| act(machine, now, other));
-        }
-        let word = statuses.peek().map_or(trace.lasts, |said| said.at);
-        let word = Duration::from_millis(word.saturating_sub(scripted.elapsed()));
-        tokio::select! {
-            () = driver.turn() => {}
-            () = tokio::time::sleep(word) => {}
-        }
-    }
-    let sent = std::mem::take(&mut *scripted.sent.lock().unwrap());
-    sent.into_iter().filter(|sent| sent.at < trace.lasts).collect()
 }
 
 async fn play_trace(name: &str) -> (Arc<Trace>, Vec<Sent>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client/tests/traces");
     let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
     let trace: Arc<Trace> = Arc::new(serde_json::from_str(&text).unwrap());
-    let scripted = Arc::new(Scripted {
-        began: Instant::now(),
-        trace: Arc::clone(&trace),
-        sent: Mutex::default(),
-    });
     let servers: ServersInfo = serde_json::from_value(trace.servers.clone()).unwrap();
     let servers = servers_of(&servers).unwrap();
     let scene = Arc::new(Scene::new(servers, trace.descriptor.clone()));
     let (key, seed) = (SigningKey::from_seed(&trace.key), Secret::new(trace.seed));
+    let (lasts, answers) = (trace.lasts, Answers { trace: Arc::clone(&trace), sent: Vec::new() });
+    let time = (trace.start, lasts);
+    let in_time = |sent: Vec<Sent>| sent.into_iter().filter(|sent| sent.at < lasts).collect();
     if trace.message.is_empty() {
         let follower = Follower::new(scene, seed, trace.back);
-        return (trace, play(scripted, follower, |_, _, _| {}, |_, _, _| {}).await);
+        let wishes: &[(Millis, ())] = &[];
+        let answers = play(time, answers, follower, wishes, |_, _, ()| {}, |_, _, _| {}).await;
+        return (trace, in_time(answers.sent));
     }
     let before = trace.before.map(PartyId);
     let machine = ostrakon_client::Participant::new(scene, key, seed, before);
     let mut outbox = Outbox::default();
     outbox.agree(trace.descriptor.minimum);
     outbox.put(trace.message.as_bytes().to_vec()).unwrap();
-    let heard = |machine: &mut ostrakon_client::Participant, now, said: &Said| {
+    let words: Vec<_> = trace.statuses.iter().map(|said| (said.at, said)).collect();
+    let heard = |machine: &mut ostrakon_client::Participant, now, said: &&Said| {
         let status = said.status.as_ref().map(|status| (status, now));
         machine.heard(now, PartyId(said.party), status);
     };
-    let sent = play(scripted, machine, heard, |machine, now, action| {
+    let answers = play(time, answers, machine, &words, heard, |machine, now, action| {
         if let Action::Fill(context) = action {
             let epoch = context.epoch.number;
             let content = outbox.content_among(epoch, context.minimum);
             machine.filled(now, epoch, content.map_or(Filled::Nothing, Filled::Row));
         }
     });
-    (trace, sent.await)
+    let sent = in_time(answers.await.sent);
+    (trace, sent)
 }
 
 #[tokio::test(start_paused = true)]

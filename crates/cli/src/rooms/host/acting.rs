@@ -12,6 +12,7 @@ use ostrakon_mixing::link::Invitation;
 use super::Target;
 use super::pending::{Pending, Pendings};
 use crate::client::connection::driver::Driver;
+use crate::client::room::unshown;
 use crate::client::{CallError, Room, http_client};
 use crate::{failure, system};
 
@@ -189,7 +190,7 @@ impl Host {
         match news {
             News::Taken { number, .. } => Some(End::Taken(number)),
             News::Unanswered { said, .. } => Some(End::Unknown(failure::call(self.said(said)))),
-            News::Unshown => Some(End::Unsent(self.unshown())),
+            News::Unshown => Some(End::Unsent(unshown(self.forged.clone()))),
             News::Forged { party, why } => {
                 self.forged = Some(format!("P{} shows a forged host log: {why}", party.0));
                 None
@@ -202,7 +203,7 @@ impl Host {
                 Failure::Unknown(_) => End::Unknown(failure::unreachable(
                     "the first server says that another action came first, and no server shows it",
                 )),
-                Failure::Unshown => End::Unsent(self.unshown()),
+                Failure::Unshown => End::Unsent(unshown(self.forged.clone())),
                 Failure::NotKept | Failure::GivenUp => unreachable!("it ends before"),
             }),
         }
@@ -210,13 +211,6 @@ impl Host {
 
     fn said(&self, said: Option<Refusal>) -> CallError {
         CallError::of(self.room.connection(SCHEDULER).origin(), said)
-    }
-
-    fn unshown(&self) -> anyhow::Error {
-        match &self.forged {
-            Some(forged) => failure::unproven(forged.clone()),
-            None => failure::unreachable("no server shows what the hosts did"),
-        }
     }
 
     /// Forgets what is pending. To be called when its result was told.

@@ -9,6 +9,7 @@ mod acting;
 mod pending;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::hosting::{Deed, HostLog, KEYS_AT_ONCE, MessageId, Poll, PollForm};
@@ -315,7 +316,7 @@ async fn poll(ask: Ask) -> Result<()> {
 }
 
 /// The first epoch, some way after the one that collects, in which no other poll is answered.
-async fn next_free_epoch(room: &Room) -> Result<u64> {
+async fn next_free_epoch(room: &Arc<Room>) -> Result<u64> {
     let path = format!("rooms/{}/status", room.link.room.to_hex());
     let ask = async |party| room.connection(party).get::<Status>(&path, &()).await.ok();
     let statuses = futures::future::join_all(room.parties().map(ask)).await;
