@@ -17,10 +17,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::intake::Pending;
+use crate::memory::batches::LoadedBatches;
 use crate::memory::history::History;
 use crate::memory::introduction::{Introduction, Standing};
 use crate::memory::logs::Logs;
-use crate::memory::material::Materials;
 use crate::memory::presence::Presence;
 use crate::memory::under_way::UnderWay;
 use crate::memory::verified::{Damaged, Verified};
@@ -51,7 +51,7 @@ pub(crate) struct Core {
     /// Whether this server may say anything to the others.
     pub standing: watch::Sender<Standing>,
     pub presence: Mutex<Presence>,
-    pub materials: Materials,
+    pub loaded: LoadedBatches,
     pub under_way: UnderWay,
     /// Hands e-mail to the configured server.
     pub mailer: Option<Arc<Mailer>>,

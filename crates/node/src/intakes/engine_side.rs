@@ -19,7 +19,7 @@ use ostrakon_store::{Arrivals, Error, Offer};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Core;
-use crate::memory::material::Material;
+use crate::memory::batches::LoadedBatch;
 use crate::memory::presence::{Bound, LASTING_MS, Visitor};
 use crate::state::Collecting;
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
@@ -67,7 +67,7 @@ pub(crate) struct RoomView {
 /// Slots of an epoch whose owners have not been offered anything yet.
 struct Unoffered {
     context: EpochContext,
-    material: Material,
+    loaded: LoadedBatch,
     owners: Vec<(u32, VerifyingKey)>,
 }
 
@@ -206,14 +206,14 @@ impl Sharing {
     }
 
     async fn lay_out(&mut self, core: &Core) -> Result<(), Error> {
-        for Unoffered { context, material, owners } in self.unoffered(core) {
+        for Unoffered { context, loaded, owners } in self.unoffered(core) {
             let EpochId { room: id, number } = context.epoch;
             let laid_out = self.laid_out.entry(id).or_default();
             if laid_out.0 != number || laid_out.1 == 0 {
                 core.store.clear_offers(&id.0, number).await?;
                 *laid_out = (number, 0);
             }
-            let Some(offers) = offers(core, context, material, owners).await else { continue };
+            let Some(offers) = offers(core, context, loaded, owners).await else { continue };
             core.store.lay_out(&id.0, number, &offers).await?;
             laid_out.1 += offers.len();
         }
@@ -226,14 +226,14 @@ impl Sharing {
         let mut unoffered = Vec::new();
         for (id, room) in &world.rooms {
             let Some(collecting) = &room.collecting else { continue };
-            let Some(material) = core.materials.get(collecting.batch) else { continue };
+            let Some(loaded) = core.loaded.get(collecting.batch) else { continue };
             let done = self.laid_out.get(id).filter(|(number, _)| *number == collecting.number);
             let new = collecting.order.iter().skip(done.map_or(0, |(_, count)| *count));
             let owners: Vec<_> = new.map(|slot| (*slot, collecting.slots[slot].key)).collect();
             if !owners.is_empty() {
                 let Collecting { number, batch, minimum, .. } = *collecting;
                 let context = room.context(number, batch, minimum);
-                unoffered.push(Unoffered { context, material, owners });
+                unoffered.push(Unoffered { context, loaded, owners });
             }
         }
         unoffered
@@ -332,15 +332,15 @@ fn note_submitted(core: &Core, id: RoomId, epoch: u64, slots: Vec<u32>) {
 async fn offers(
     core: &Core,
     context: EpochContext,
-    material: Material,
+    loaded: LoadedBatch,
     owners: Vec<(u32, VerifyingKey)>,
 ) -> Option<Vec<Offer>> {
     let (servers, party) = (core.servers.clone(), core.party.clone());
     let name =
         IssueName { room: context.epoch.room, number: context.epoch.number, party: party.id };
     let work = move || {
-        let material = material.read().unwrap_or_else(PoisonError::into_inner);
-        let batch = material.as_ref()?;
+        let loaded = loaded.read().unwrap_or_else(PoisonError::into_inner);
+        let batch = loaded.as_ref()?;
         let offer = |(slot, key): (u32, VerifyingKey)| {
             let issued = Issued { context: context.clone(), slot, issue: batch.issue(slot) };
             let offer = envelope::offer(&servers, &name, &key, issued, |digest| party.sign(digest));

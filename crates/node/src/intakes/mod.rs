@@ -1,10 +1,11 @@
 //! An intake process: it serves participants from the database that an engine process shares with
 //! it, and has no key.
 //!
-//! It checks what participants send as the engine does, writes down who is there and what is handed
-//! in, and closes for a slot's owner what the engine has signed for it. Nothing in its memory
-//! matters: it can be killed at any moment, and others beside it go on. What must be announced to
-//! the other servers it leaves to the engine.
+//! It checks what participants send as the engine does, by the same functions
+//! ([`taking_part`](crate::rooms::taking_part)), writes down who is there and what is handed in,
+//! and closes for a slot's owner what the engine has signed for it. Nothing in its memory matters:
+//! it can be killed at any moment, and others beside it go on. What must be announced to the other
+//! servers it leaves to the engine.
 
 pub(crate) mod engine_side;
 
@@ -15,16 +16,15 @@ use std::time::Duration;
 
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_mixing::EpochContext;
 use ostrakon_mixing::engine::Rejected;
-use ostrakon_mixing::envelope;
 use ostrakon_mixing::envelope::IssueName;
-use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_mixing::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_party::{SessionId, Trust};
-use ostrakon_store::{Intake, SubmissionRow, Taken, View};
+use ostrakon_store::{Intake, SubmissionRow, View};
 use tokio::sync::{mpsc, watch};
 
-use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
+use crate::answers::{epoch_over, internal, no_room};
 use crate::boards::archive::BoardArchive;
 use crate::boards::reading::read_sound_board;
 use crate::config::Config;
@@ -37,9 +37,10 @@ use crate::memory::watchers::Watchers;
 use crate::platform::{Platform, StartError};
 use crate::provider::EngineProvider;
 use crate::rooms::hosting::read_actions;
+use crate::rooms::taking_part::Source;
 use ostrakon_protocol::{
-    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer,
-    Readiness, RoomInfo, RoomState, ServersInfo, ServiceError, Status, SubmissionRequest,
+    ActionsPage, BoardPage, CollectPhase, Readiness, RoomInfo, RoomState, ServersInfo,
+    ServiceError, Status,
 };
 
 /// How often the engine's views are read.
@@ -207,13 +208,6 @@ impl IntakeProcess {
         Ok(self.alive()?.servers)
     }
 
-    fn servers(&self) -> Result<Servers, ServiceError> {
-        let session =
-            Digest::from_hex(&self.servers_info()?.session).ok_or(ServiceError::Internal)?;
-        let keys = self.config.servers.iter().map(|server| server.key).collect();
-        Ok(Servers { session: SessionId(session), keys })
-    }
-
     /// A room's view, with the time that is left by now.
     fn view(&self, id: &RoomId) -> Result<RoomView, ServiceError> {
         let now = self.platform.now_ms();
@@ -236,81 +230,6 @@ impl IntakeProcess {
 
     pub fn room(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
         Ok(self.view(id)?.info)
-    }
-
-    pub async fn presence(
-        &self,
-        id: RoomId,
-        said: &Presence,
-        origin: Option<u64>,
-    ) -> Result<PresenceAnswer, ServiceError> {
-        let view = self.view(&id)?;
-        let RoomView { info, status } = &view;
-        if info.state == RoomState::Closed {
-            return Err(ServiceError::Conflict("the room is closed".into()));
-        }
-        let now = self.platform.now_ms();
-        if (now / 1000).abs_diff(said.time) > PRESENCE_SECONDS {
-            return Err(ServiceError::Forbidden(
-                "the time is off by more than two minutes: set the clock".into(),
-            ));
-        }
-        if !said.key.verifies(&presence_digest(&id, said.time, self.config.id()), &said.signature) {
-            return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, time and server".into(),
-            ));
-        }
-        if !self.admits(&id, &view, &said.key).await? {
-            return Err(ServiceError::Forbidden(
-                "the room is for members: claim your invitation, or ask the host to admit your key"
-                    .into(),
-            ));
-        }
-        let capacity = info.descriptor.capacity;
-        {
-            let mut presence = self.presence.lock().expect("no panic while held");
-            let others = status.present.get(self.config.id().index()).copied().unwrap_or(0);
-            if others >= capacity && !presence.knows(&id, &said.key) {
-                return Err(Full::Room.into());
-            }
-            let bound = Bound {
-                all: capacity,
-                of_origin: self.config.limits.share(capacity, self.config.servers.len()),
-            };
-            presence.note(id, Visitor { key: said.key, origin }, now, bound)?;
-        }
-        intake::take_in(
-            &self.intake,
-            Intake::Presence(ostrakon_store::Seen { room: id.0, key: said.key, at: now }),
-        )
-        .await?;
-        Ok(PresenceAnswer { home: true })
-    }
-
-    /// Whether a key may take part, by the host log, which every process reads for itself.
-    async fn admits(
-        &self,
-        id: &RoomId,
-        view: &RoomView,
-        key: &VerifyingKey,
-    ) -> Result<bool, ServiceError> {
-        let descriptor = &view.info.descriptor;
-        if descriptor.admission.takes_all() {
-            return Ok(true);
-        }
-        let servers = self.servers()?;
-        let mut logs = self.logs.lock().await;
-        let log = logs.entry(*id).or_insert_with(|| HostLog::new(&servers, descriptor));
-        while log.length() < view.status.actions {
-            let page = read_actions(&self.store, id, log.length()).await?;
-            if page.actions.is_empty() {
-                break;
-            }
-            for action in page.actions {
-                log.apply(&action).map_err(|_| ServiceError::Internal)?;
-            }
-        }
-        Ok(log.admits(key))
     }
 
     pub async fn actions_reach(
@@ -356,70 +275,6 @@ impl IntakeProcess {
             Some(status) if status.number > epoch => Err(epoch_over(epoch)),
             None => Err(epoch_over(epoch)),
             Some(_) => Err(ServiceError::NotFound(format!("epoch {epoch} is not open yet"))),
-        }
-    }
-
-    pub async fn issue(
-        &self,
-        id: RoomId,
-        epoch: u64,
-        request: IssueRequest,
-    ) -> Result<Issue, ServiceError> {
-        let IssueRequest { key, exchange, signature } = request;
-        self.collecting(&id, epoch)?;
-        let name = IssueName { room: id, number: epoch, party: self.config.id() };
-        if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
-            return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, epoch, server and exchange key"
-                    .into(),
-            ));
-        }
-        let offer = self.store.offer(&id.0, epoch, &key).await.map_err(internal)?;
-        let offer = offer.ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
-        let mark = Intake::Issue { room: id.0, epoch, slot: offer.slot, key };
-        match intake::take_in(&self.intake, mark).await? {
-            Taken::Recorded => {}
-            Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
-        }
-        let randomness = self.platform.random();
-        Ok(Issue {
-            issue: envelope::close(
-                &self.servers()?,
-                &name,
-                &key,
-                &exchange,
-                &offer.offer,
-                randomness,
-            ),
-        })
-    }
-
-    pub async fn submit(
-        &self,
-        id: RoomId,
-        epoch: u64,
-        request: SubmissionRequest,
-    ) -> Result<Accepted, ServiceError> {
-        let SubmissionRequest { key, slot, body } = request;
-        let context =
-            self.collecting(&id, epoch)?.status.context.ok_or_else(|| epoch_over(epoch))?;
-        let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
-        if body.len() > limit {
-            return Err(ServiceError::TooLarge { limit });
-        }
-        let (provider, session) = (Arc::clone(&self.provider), self.servers()?.session);
-        let check = move || provider.check(&session, &context, slot, &key, &body).map(|()| body);
-        let checked = self.platform.blocking(check).await.ok_or(ServiceError::Internal)?;
-        let body = checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
-        let row = SubmissionRow { slot, key, body };
-        match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
-            Taken::Recorded => Ok(Accepted { accepted: true }),
-            Taken::Different => {
-                Err(ServiceError::Conflict("the slot has another submission already".into()))
-            }
-            Taken::TooLate => Err(ServiceError::Conflict(format!(
-                "epoch {epoch} is closed, or slot {slot} is not the key's; take part in the next one"
-            ))),
         }
     }
 
@@ -477,10 +332,6 @@ impl IntakeProcess {
         ))
     }
 
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
     pub fn set_certificate_expires(&self, time: u64) {
         self.certificate_expires.store(time, Ordering::Relaxed);
     }
@@ -518,6 +369,121 @@ impl IntakeProcess {
     pub async fn stop(&self) {
         self.stop.send_replace(true);
         self.store.close().await;
+    }
+}
+
+impl Source for IntakeProcess {
+    /// The engine's offer.
+    type Given = Vec<u8>;
+
+    fn platform(&self) -> &dyn Platform {
+        &*self.platform
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn intake(&self) -> &mpsc::Sender<Pending> {
+        &self.intake
+    }
+
+    fn servers(&self) -> Result<Servers, ServiceError> {
+        let session =
+            Digest::from_hex(&self.servers_info()?.session).ok_or(ServiceError::Internal)?;
+        let keys = self.config.servers.iter().map(|server| server.key).collect();
+        Ok(Servers { session: SessionId(session), keys })
+    }
+
+    fn places(&self, id: &RoomId) -> Result<Option<u32>, ServiceError> {
+        let info = self.view(id)?.info;
+        Ok((info.state == RoomState::Open).then_some(info.descriptor.capacity))
+    }
+
+    /// By the host log, which every process reads for itself.
+    async fn admits(&self, id: &RoomId, key: &VerifyingKey) -> Result<bool, ServiceError> {
+        let RoomView { info, status } = self.view(id)?;
+        if info.descriptor.admission.takes_all() {
+            return Ok(true);
+        }
+        let servers = self.servers()?;
+        let mut logs = self.logs.lock().await;
+        let log = logs.entry(*id).or_insert_with(|| HostLog::new(&servers, &info.descriptor));
+        while log.length() < status.actions {
+            let page = read_actions(&self.store, id, log.length()).await?;
+            if page.actions.is_empty() {
+                break;
+            }
+            for action in page.actions {
+                log.apply(&action).map_err(|_| ServiceError::Internal)?;
+            }
+        }
+        Ok(log.admits(key))
+    }
+
+    async fn note(
+        &self,
+        id: RoomId,
+        visitor: Visitor,
+        now: u64,
+        bound: Bound,
+    ) -> Result<(), ServiceError> {
+        let present = self.view(&id)?.status.present;
+        let key = visitor.key;
+        {
+            let mut presence = self.presence.lock().expect("no panic while held");
+            let others = present.get(self.config.id().index()).copied().unwrap_or(0);
+            if others >= bound.all && !presence.knows(&id, &key) {
+                return Err(Full::Room.into());
+            }
+            presence.note(id, visitor, now, bound)?;
+        }
+        let seen = ostrakon_store::Seen { room: id.0, key, at: now };
+        intake::take_in(&self.intake, Intake::Presence(seen)).await.map(drop)
+    }
+
+    fn collects(&self, id: &RoomId, epoch: u64) -> Result<(), ServiceError> {
+        self.collecting(id, epoch).map(drop)
+    }
+
+    fn context(&self, id: &RoomId, epoch: u64) -> Result<EpochContext, ServiceError> {
+        self.collecting(id, epoch)?.status.context.ok_or_else(|| epoch_over(epoch))
+    }
+
+    async fn slot_of(
+        &self,
+        name: &IssueName,
+        key: &VerifyingKey,
+    ) -> Result<(u32, Self::Given), ServiceError> {
+        let offer = self.store.offer(&name.room.0, name.number, key).await.map_err(internal)?;
+        let offer = offer.ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        Ok((offer.slot, offer.offer))
+    }
+
+    fn offer(
+        &self,
+        _: &IssueName,
+        _: &VerifyingKey,
+        _: u32,
+        given: Self::Given,
+    ) -> Result<Vec<u8>, ServiceError> {
+        Ok(given)
+    }
+
+    /// Whose the slot is, the database knows that takes the row.
+    async fn check(
+        &self,
+        _: &RoomId,
+        context: EpochContext,
+        row: SubmissionRow,
+    ) -> Result<SubmissionRow, ServiceError> {
+        let (provider, session) = (Arc::clone(&self.provider), self.servers()?.session);
+        let check = move || {
+            let SubmissionRow { slot, key, body } = &row;
+            provider.check(&session, &context, *slot, key, body).map(|()| row)
+        };
+        let checked = self.platform.blocking(check).await.ok_or(ServiceError::Internal)?;
+        checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))
     }
 }
 

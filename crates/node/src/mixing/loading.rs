@@ -72,7 +72,7 @@ pub(crate) async fn load(core: Arc<Core>, epoch: EpochId) {
                 if collecting.is_none_or(|collecting| collecting.batch != context.batch) {
                     return Some(batch);
                 }
-                core.materials.put(context.batch, batch);
+                core.loaded.put(context.batch, batch);
                 world.touch(&epoch.room);
                 None
             });

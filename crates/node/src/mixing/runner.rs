@@ -154,7 +154,7 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
     setting(core, context.epoch)?;
     let taking = Arc::clone(core);
     let number = context.batch;
-    let loaded = core.platform.blocking(move || taking.materials.take(number)).await.flatten();
+    let loaded = core.platform.blocking(move || taking.loaded.take(number)).await.flatten();
     let batch = match loaded {
         Some(batch) => batch,
         None => match core.load_batch(number, context.form()).await {

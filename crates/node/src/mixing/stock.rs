@@ -122,7 +122,7 @@ pub(crate) fn retire(core: &Core, number: u64) {
 pub(crate) async fn discard(core: &Core, number: u64) {
     retire(core, number);
     // It is in use if its epoch was voided; those who are just using it finish first.
-    drop(core.materials.remove(number));
+    drop(core.loaded.remove(number));
     let delete = async {
         core.store.discard_batch(number).await?;
         core.store.delete_batch(number).await

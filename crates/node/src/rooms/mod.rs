@@ -3,3 +3,4 @@
 mod creation;
 pub(crate) mod hosting;
 pub(crate) mod requests;
+pub(crate) mod taking_part;

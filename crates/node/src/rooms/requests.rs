@@ -1,8 +1,4 @@
 //! What a running server answers to the requests of [`crate::Service`].
-//!
-//! Order of the checks: room, bounds, epoch, signature, and then alone what depends on who signed.
-//! What a participant is told was done is on disk: the mark that an issue left, before the issue
-//! does; a submission, before it is acknowledged.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -11,30 +7,32 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_mixing::engine::Rejected;
 use ostrakon_mixing::envelope;
 use ostrakon_mixing::envelope::{IssueName, Issued};
-use ostrakon_mixing::link::{PRESENCE_SECONDS, presence_digest};
-use ostrakon_mixing::room::RoomId;
+use ostrakon_mixing::room::{RoomId, Servers};
 use ostrakon_mixing::{Batch, EpochContext};
 use ostrakon_net::Reach;
 use ostrakon_party::PartyId;
 use ostrakon_store::{FaultRow, Intake, SubmissionRow, Taken};
+use tokio::sync::mpsc;
 
-use crate::answers::{SUBMISSION_OVERHEAD, epoch_over, internal, no_room};
+use crate::answers::{epoch_over, internal, no_room};
 use crate::boards::archive::BoardArchive;
 use crate::boards::erasure;
 use crate::boards::reading::read_sound_board;
+use crate::config::Config;
 use crate::core::Core;
-use crate::intake;
+use crate::intake::Pending;
 use crate::ledger::agree::NOTICE;
 use crate::ledger::evidence::FaultFile;
-use crate::memory::material::Material;
+use crate::memory::batches::LoadedBatch;
 use crate::memory::presence::{Bound, Visitor};
 use crate::memory::quotas::Creator;
+use crate::platform::Platform;
+use crate::rooms::taking_part::Source;
 use crate::state::announcement::Body;
 use crate::state::{Collecting, Room, World, overdue, room_nonce, scheduling};
 use ostrakon_protocol::{
-    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
-    NewRoom, Overdue, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo,
-    ServersInfo, ServiceError, Status, SubmissionRequest,
+    BoardPage, CollectPhase, EpochStatus, FaultInfo, MixingStatus, NewRoom, Overdue, PeerStatus,
+    RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status,
 };
 
 /// A room that this server shows.
@@ -200,49 +198,6 @@ impl Core {
         Some((descriptor.capacity, descriptor.seconds))
     }
 
-    pub(crate) fn presence(
-        &self,
-        id: RoomId,
-        presence: &Presence,
-        origin: Option<u64>,
-    ) -> Result<PresenceAnswer, ServiceError> {
-        let capacity = {
-            let world = self.world();
-            let room = shown(&world, &id)?;
-            if !room.open {
-                return Err(ServiceError::Conflict("the room is closed".into()));
-            }
-            room.descriptor.capacity
-        };
-        let now = self.platform.now_ms();
-        if (now / 1000).abs_diff(presence.time) > PRESENCE_SECONDS {
-            return Err(ServiceError::Forbidden(
-                "the time is off by more than two minutes: set the clock".into(),
-            ));
-        }
-        if !presence
-            .key
-            .verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature)
-        {
-            return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, time and server".into(),
-            ));
-        }
-        // Only now: who is a member is nobody's business who does not hold a key.
-        let member = shown(&self.world(), &id)?.log.admits(&presence.key);
-        if !member {
-            return Err(ServiceError::Forbidden(
-                "the room is for members: claim your invitation, or ask the host to admit your key"
-                    .into(),
-            ));
-        }
-        let of_origin = self.config.limits.share(capacity, self.trusts.parties());
-        let bound = Bound { all: capacity, of_origin };
-        let visitor = Visitor { key: presence.key, origin };
-        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound)?;
-        Ok(PresenceAnswer { home: true })
-    }
-
     pub(crate) async fn status(
         &self,
         id: RoomId,
@@ -310,7 +265,7 @@ impl Core {
         &self,
         id: &RoomId,
         epoch: u64,
-    ) -> Result<(EpochContext, Material), ServiceError> {
+    ) -> Result<(EpochContext, LoadedBatch), ServiceError> {
         let world = self.world();
         let room = shown(&world, id)?;
         let collecting = in_epoch(room, epoch)?;
@@ -319,13 +274,13 @@ impl Core {
                 "the epoch's batch is just being read; try again in a moment".into(),
             )
         };
-        let material = self.materials.get(collecting.batch).ok_or_else(loading)?;
-        Ok((room.context(epoch, collecting.batch, collecting.minimum), material))
+        let loaded = self.loaded.get(collecting.batch).ok_or_else(loading)?;
+        Ok((room.context(epoch, collecting.batch, collecting.minimum), loaded))
     }
 
     /// The slot that `key` has in an epoch that collects. It may have two, if it changed its home:
     /// then the one that it was first told, or another one that is `wanted`.
-    fn slot_of(
+    fn own_slot(
         &self,
         id: &RoomId,
         epoch: u64,
@@ -341,75 +296,6 @@ impl Core {
             return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
         }
         Ok(slot)
-    }
-
-    pub(crate) async fn issue(
-        &self,
-        id: RoomId,
-        epoch: u64,
-        request: IssueRequest,
-    ) -> Result<Issue, ServiceError> {
-        let IssueRequest { key, exchange, signature } = request;
-        in_epoch(shown(&self.world(), &id)?, epoch)?;
-        let name = IssueName { room: id, number: epoch, party: self.me() };
-        if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
-            return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, epoch, server and exchange key"
-                    .into(),
-            ));
-        }
-        // Only now: who has a slot is nobody's business who does not hold a key.
-        let slot = self.slot_of(&id, epoch, &key, None)?;
-        let (context, material) = self.collecting(&id, epoch)?;
-        let mark = Intake::Issue { room: id.0, epoch, slot, key };
-        match intake::take_in(&self.intake, mark).await? {
-            Taken::Recorded => {}
-            Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
-        }
-        let issue = with(&material, |batch| batch.issue(slot)).ok_or_else(|| epoch_over(epoch))?;
-        let issued = Issued { context, slot, issue };
-        let offer =
-            envelope::offer(&self.servers, &name, &key, issued, |digest| self.party.sign(digest));
-        let randomness = self.platform.random();
-        Ok(Issue {
-            issue: envelope::close(&self.servers, &name, &key, &exchange, &offer, randomness),
-        })
-    }
-
-    pub(crate) async fn submit(
-        &self,
-        id: RoomId,
-        epoch: u64,
-        request: SubmissionRequest,
-    ) -> Result<Accepted, ServiceError> {
-        let SubmissionRequest { key, slot, body } = request;
-        let (context, material) = self.collecting(&id, epoch)?;
-        let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
-        if body.len() > limit {
-            return Err(ServiceError::TooLarge { limit });
-        }
-        // A server takes one submission of a key.
-        let owned = self.slot_of(&id, epoch, &key, Some(slot));
-        let checked = match owned {
-            Ok(_) => with(&material, |batch| batch.check(&context, slot, &key, &body)),
-            // A batch keeps what it finds, so it looks at nothing that is not a slot owner's.
-            Err(_) => {
-                let session = &self.servers.session;
-                Some(self.provider.check(session, &context, slot, &key, &body))
-            }
-        };
-        let checked = checked.ok_or_else(|| epoch_over(epoch))?;
-        checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
-        // Only now, as for issues.
-        let slot = owned?;
-        let row = SubmissionRow { slot, key, body };
-        match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
-            Taken::Recorded => Ok(Accepted { accepted: true }),
-            Taken::Different => {
-                Err(ServiceError::Conflict("the slot has another submission already".into()))
-            }
-            Taken::TooLate => Err(epoch_over(epoch)),
-        }
     }
 
     pub(crate) async fn board_reaches(
@@ -468,11 +354,108 @@ impl Core {
     }
 }
 
+impl Source for Core {
+    /// What the epoch is made for, and its batch.
+    type Given = (EpochContext, LoadedBatch);
+
+    fn platform(&self) -> &dyn Platform {
+        &*self.platform
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn intake(&self) -> &mpsc::Sender<Pending> {
+        &self.intake
+    }
+
+    fn servers(&self) -> Result<Servers, ServiceError> {
+        Ok(self.servers.clone())
+    }
+
+    fn places(&self, id: &RoomId) -> Result<Option<u32>, ServiceError> {
+        let world = self.world();
+        let room = shown(&world, id)?;
+        Ok(room.open.then_some(room.descriptor.capacity))
+    }
+
+    async fn admits(&self, id: &RoomId, key: &VerifyingKey) -> Result<bool, ServiceError> {
+        Ok(shown(&self.world(), id)?.log.admits(key))
+    }
+
+    async fn note(
+        &self,
+        id: RoomId,
+        visitor: Visitor,
+        now: u64,
+        bound: Bound,
+    ) -> Result<(), ServiceError> {
+        Ok(self.presence.lock().expect("no panic while held").note(id, visitor, now, bound)?)
+    }
+
+    fn collects(&self, id: &RoomId, epoch: u64) -> Result<(), ServiceError> {
+        in_epoch(shown(&self.world(), id)?, epoch).map(drop)
+    }
+
+    fn context(&self, id: &RoomId, epoch: u64) -> Result<EpochContext, ServiceError> {
+        Ok(self.collecting(id, epoch)?.0)
+    }
+
+    async fn slot_of(
+        &self,
+        name: &IssueName,
+        key: &VerifyingKey,
+    ) -> Result<(u32, Self::Given), ServiceError> {
+        let slot = self.own_slot(&name.room, name.number, key, None)?;
+        Ok((slot, self.collecting(&name.room, name.number)?))
+    }
+
+    fn offer(
+        &self,
+        name: &IssueName,
+        key: &VerifyingKey,
+        slot: u32,
+        (context, loaded): Self::Given,
+    ) -> Result<Vec<u8>, ServiceError> {
+        let issue = with(&loaded, |batch| batch.issue(slot));
+        let issue = issue.ok_or_else(|| epoch_over(name.number))?;
+        let issued = Issued { context, slot, issue };
+        Ok(envelope::offer(&self.servers, name, key, issued, |digest| self.party.sign(digest)))
+    }
+
+    async fn check(
+        &self,
+        id: &RoomId,
+        context: EpochContext,
+        row: SubmissionRow,
+    ) -> Result<SubmissionRow, ServiceError> {
+        let SubmissionRow { slot, key, body } = &row;
+        let epoch = context.epoch.number;
+        let (_, loaded) = self.collecting(id, epoch)?;
+        // A server takes one submission of a key.
+        let owned = self.own_slot(id, epoch, key, Some(*slot));
+        let checked = match owned {
+            Ok(_) => with(&loaded, |batch| batch.check(&context, *slot, key, body)),
+            // A batch keeps what it finds, so it looks at nothing that is not a slot owner's.
+            Err(_) => {
+                let session = &self.servers.session;
+                Some(self.provider.check(session, &context, *slot, key, body))
+            }
+        };
+        let checked = checked.ok_or_else(|| epoch_over(epoch))?;
+        checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        // Only now, as for issues.
+        owned?;
+        Ok(row)
+    }
+}
+
 /// Does what a request needs of a batch, if it is not spent: some ten microseconds of work, less
 /// than handing it to another thread and back would take.
-fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T> {
-    let material = material.read().unwrap_or_else(PoisonError::into_inner);
-    material.as_deref().map(work)
+fn with<T>(loaded: &LoadedBatch, work: impl FnOnce(&dyn Batch) -> T) -> Option<T> {
+    let loaded = loaded.read().unwrap_or_else(PoisonError::into_inner);
+    loaded.as_deref().map(work)
 }
 
 fn in_epoch(room: &Room, epoch: u64) -> Result<&Collecting, ServiceError> {

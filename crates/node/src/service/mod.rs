@@ -24,6 +24,7 @@ use crate::memory::quotas::Creator;
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, StartError, System};
 use crate::provider::EngineProvider;
+use crate::rooms::taking_part;
 use crate::service::process::Process;
 use ostrakon_protocol::{
     Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest,
@@ -298,9 +299,9 @@ impl Service {
         origin: Option<u64>,
     ) -> Result<PresenceAnswer, ServiceError> {
         if let Some(intake) = self.0.intake() {
-            return intake.presence(room, &presence, origin).await;
+            return taking_part::presence(intake, room, &presence, origin).await;
         }
-        self.0.core()?.presence(room, &presence, origin)
+        taking_part::presence(&**self.0.core()?, room, &presence, origin).await
     }
 
     /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room
@@ -344,9 +345,9 @@ impl Service {
         request: IssueRequest,
     ) -> Result<Issue, ServiceError> {
         if let Some(intake) = self.0.intake() {
-            return intake.issue(room, epoch, request).await;
+            return taking_part::issue(intake, room, epoch, request).await;
         }
-        self.0.core()?.issue(room, epoch, request).await
+        taking_part::issue(&**self.0.core()?, room, epoch, request).await
     }
 
     /// Takes a submission; it is on disk when this returns. The same one again is accepted again.
@@ -361,9 +362,9 @@ impl Service {
         request: SubmissionRequest,
     ) -> Result<Accepted, ServiceError> {
         if let Some(intake) = self.0.intake() {
-            return intake.submit(room, epoch, request).await;
+            return taking_part::submit(intake, room, epoch, request).await;
         }
-        self.0.core()?.submit(room, epoch, request).await
+        taking_part::submit(&**self.0.core()?, room, epoch, request).await
     }
 
     /// Returns as soon as the board has an entry of index `from`, and after `wait` (at most

@@ -11,6 +11,7 @@ use crate::operator::metrics;
 use crate::platform::{Platform, StartError};
 use crate::ports::Drivers;
 use crate::provider::EngineProvider;
+use crate::rooms::taking_part::Source;
 use crate::service::server::{self, Server};
 use ostrakon_protocol::{Readiness, ServiceError};
 

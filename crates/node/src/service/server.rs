@@ -184,7 +184,7 @@ impl Server {
             introduction: Arc::clone(&self.introduction),
             standing: watch::Sender::new(Standing::Unknown),
             presence: Mutex::default(),
-            materials: Default::default(),
+            loaded: Default::default(),
             under_way: Default::default(),
             mailer: self.mailer.clone(),
             identity: signing,
