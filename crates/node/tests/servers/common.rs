@@ -273,10 +273,13 @@ impl Deployment {
 
     /// Begins the next generation at a stopped server.
     pub async fn renew(&self, server: usize, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
+        self.renew_by(server, &files.map(<[u8]>::to_vec)).await
+    }
+
+    pub async fn renew_by(&self, server: usize, files: &[Vec<u8>]) -> Result<Begun, RenewalError> {
         let system = Arc::new(System::new(Timing::default()));
-        let files = files.map(<[u8]>::to_vec);
-        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, &files)
-            .await
+        let provider = Arc::clone(&self.providers[server]);
+        renewal::begin(&self.configs[server], provider, system, files).await
     }
 
     pub async fn until(&self, server: usize, mut condition: impl FnMut(&Service) -> bool) {

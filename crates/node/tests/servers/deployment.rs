@@ -61,9 +61,13 @@ async fn each_of_two_servers_may_stop_and_start_again() {
     every_server_of_so_many_may_stop_and_start_again(2).await;
 }
 
+/// At night of five and seven, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_of_four_servers_may_stop_and_start_again() {
-    every_server_of_so_many_may_stop_and_start_again(4).await;
+async fn each_of_four_servers_or_more_may_stop_and_start_again() {
+    let numbers: &[u8] = if ostrakon_testkit::nightly() { &[4, 5, 7] } else { &[4] };
+    for parties in numbers {
+        every_server_of_so_many_may_stop_and_start_again(*parties).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -2,6 +2,7 @@
 //! them.
 
 mod held;
+mod many;
 
 use std::path::Path;
 use std::sync::Arc;
