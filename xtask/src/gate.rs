@@ -8,7 +8,7 @@
 mod budget;
 mod inner;
 mod lanes;
-mod record;
+pub mod record;
 mod step;
 
 use anyhow::{Result, bail};

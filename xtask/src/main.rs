@@ -13,6 +13,7 @@ mod mutants;
 mod picture;
 mod postgres;
 mod shell;
+mod simulate;
 mod tidy;
 mod tools;
 mod up;
@@ -84,6 +85,9 @@ enum Command {
     /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits;
     /// prints JSON.
     BenchWasm,
+    /// Runs so many seeds of the simulation: of rooms, decisions and jobs, among two to seven
+    /// servers. A run that was stopped goes on where it was.
+    Simulate(simulate::Options),
     /// Simulates AsynchroMix among a hundred servers around the world, and draws
     /// `docs/worldwide.svg`.
     Worldwide {
@@ -107,6 +111,7 @@ fn main() -> ExitCode {
         Command::Wasm => web::build_wasm(),
         Command::Stories { people } => web::stories(&people),
         Command::BenchWasm => web::bench_wasm(),
+        Command::Simulate(options) => simulate::run(&options),
         Command::Worldwide { rest } => worldwide::run(&rest),
     };
     exit(result.map(|()| ExitCode::SUCCESS))

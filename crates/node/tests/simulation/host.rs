@@ -7,7 +7,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Deed, HostLog, Poll, PollForm, SignedAction};
-use ostrakon_crypto::SigningKey;
+use ostrakon_client::Scene;
+pub use ostrakon_client::host::SCHEDULER;
+use ostrakon_client::host::{
+    self as client, Action, Answer, Call, Failure, News, Refusal, Request,
+};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_mixing::{RoomDescriptor, Servers};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::ServiceError;
@@ -18,8 +23,6 @@ use crate::random::Random;
 /// Options of every poll: one for each participant that there may be, so that a vote tells whose it
 /// is.
 pub const OPTIONS: u8 = 8;
-/// The server that puts what hosts do into order.
-pub const SCHEDULER: PartyId = PartyId(0);
 
 /// What a host wants to do.
 #[derive(Clone, Debug)]
@@ -33,7 +36,8 @@ pub enum Wish {
 
 /// What the device keeps.
 pub struct Desk {
-    pub key: SigningKey,
+    /// Of the host's key.
+    seed: [u8; 32],
     pub wishes: VecDeque<Wish>,
     /// What was signed, and may have reached the servers.
     pending: Option<SignedAction>,
@@ -42,8 +46,13 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn new(key: SigningKey) -> Self {
-        Self { key, wishes: VecDeque::new(), pending: None, idle: false }
+    /// Of a host whose key has this seed.
+    pub fn new(seed: [u8; 32]) -> Self {
+        Self { seed, wishes: VecDeque::new(), pending: None, idle: false }
+    }
+
+    fn key(&self) -> SigningKey {
+        SigningKey::from_seed(&self.seed)
     }
 
     pub fn is_done(&self) -> bool {
@@ -58,139 +67,176 @@ pub struct Host {
     pub desk: Arc<Mutex<Desk>>,
     pub room: Arc<RoomDescriptor>,
     pub servers: Arc<Servers>,
-}
-
-/// What the host has read.
-struct Read {
-    log: HostLog,
-    actions: Vec<SignedAction>,
-    /// The newest epoch that it has heard of.
-    epoch: u64,
+    pub scene: Arc<Scene>,
 }
 
 impl Host {
-    /// Hosts for ever.
+    /// Hosts for ever: does one thing after the other, each as a program that is started for it and
+    /// finds out first what became of what it had left.
     pub async fn act(self) {
-        let mut read =
-            Read { log: HostLog::new(&self.servers, &self.room), actions: Vec::new(), epoch: 0 };
         loop {
-            self.read(&mut read).await;
-            self.settle(&read);
-            self.decide(&read);
-            self.hand_in(&read).await;
+            let left = self.desk.lock().unwrap().pending.clone();
+            if left.is_some() || !self.desk.lock().unwrap().wishes.is_empty() {
+                let epoch = self.newest_epoch().await;
+                self.carry_out(left, epoch).await;
+            }
             self.line.pause(200, 900).await;
         }
     }
 
-    async fn read(&self, read: &mut Read) {
-        let (room, from) = (self.room.id(), read.log.length());
+    /// The newest epoch that some server knows of.
+    async fn newest_epoch(&self) -> u64 {
         let count = self.line.deployment.parties().count() as u64;
         let party = PartyId(self.line.executor().draw(|random| random.below(count)) as u8);
+        let room = self.room.id();
         let status = self.line.ask(party, "status", 0, |server| {
             async move { server.status(room, 0, Duration::ZERO).await }.boxed()
         });
-        let Some(Ok(status)) = status.await else { return };
-        read.epoch =
-            status.context.map_or(read.epoch, |context| read.epoch.max(context.epoch.number));
-        let page = self.line.ask(party, "actions", from, |server| {
-            async move { server.actions(room, from).await }.boxed()
-        });
-        let Some(Ok(page)) = page.await else { return };
-        let actions = self.line.deployment.spoil(party, page.actions, spoil_actions);
-        for action in actions {
-            let applied = read.log.apply(&action);
-            assert!(
-                applied.is_ok() || self.line.deployment.is_hostile(party),
-                "an honest server's host log is proven"
-            );
-            if applied.is_err() {
-                return;
+        let context = status.await.and_then(|status| status.ok()?.context);
+        context.map_or(0, |context| context.epoch.number)
+    }
+
+    /// Finds out what became of what was `left`, or does what is wanted next.
+    async fn carry_out(&self, left: Option<SignedAction>, epoch: u64) {
+        let executor = self.line.executor();
+        let mut seed = [0; 32];
+        executor.draw(|random| random.fill(&mut seed));
+        let waits = executor.draw(|random| random.chance(50));
+        let log = HostLog::new(&self.servers, &self.room);
+        let (scene, key) = (Arc::clone(&self.scene), self.desk.lock().unwrap().key());
+        let mut host = client::Host::new(scene, key, log, false, Secret::new(seed));
+        match left {
+            Some(left) => host.resume(executor.now_ms(), left),
+            None => host.act(executor.now_ms()),
+        };
+        loop {
+            while let Some(action) = host.next_action() {
+                match action {
+                    Action::Ask(request) => {
+                        let (id, answer) = (request.id, self.ask(request).await);
+                        host.answered(executor.now_ms(), id, answer);
+                    }
+                    Action::Decide { .. } => {
+                        let deed = self.decide(host.book(), epoch);
+                        host.decided(executor.now_ms(), deed);
+                    }
+                    Action::Keep(signed) => {
+                        self.line.deployment.ledger.signs(self.digest(&signed));
+                        self.desk.lock().unwrap().pending = Some(*signed);
+                        host.kept(executor.now_ms(), true);
+                    }
+                    Action::Tell(news) => {
+                        if self.is_over(news, waits) {
+                            return;
+                        }
+                    }
+                }
             }
-            read.actions.push(action);
+            let left = host.wake_at().saturating_sub(executor.now_ms());
+            executor.sleep(Duration::from_millis(left)).await;
+            host.wake(executor.now_ms());
         }
     }
 
-    /// Learns from the host log what became of the last action.
-    fn settle(&self, read: &Read) {
-        let mut desk = self.desk.lock().unwrap();
-        let own = desk.key.verifying_key();
-        desk.idle = !read.log.hosts().get(&own).is_some_and(|host| host.active);
-        let Some(pending) = desk.pending.clone() else { return };
-        let taken = read.actions.get(pending.action.number as usize);
-        if taken == Some(&pending) {
-            desk.wishes.pop_front();
-        }
-        if taken.is_some() {
-            // Somebody else was faster, or it is done.
-            desk.pending = None;
-        }
+    fn digest(&self, signed: &SignedAction) -> Digest {
+        signed.action.digest(&self.servers.digest(), &self.room.id())
     }
 
-    /// Signs the next action.
-    fn decide(&self, read: &Read) {
+    /// What is to be done now, seen what the log is.
+    fn decide(&self, log: &HostLog, epoch: u64) -> Option<Deed> {
         let mut desk = self.desk.lock().unwrap();
-        if desk.idle || desk.pending.is_some() {
-            return;
-        }
-        let Some(wish) = desk.wishes.front().cloned() else { return };
-        let deed = match wish {
-            Wish::Do(deed) => Some(deed),
-            Wish::Ask => Some(self.poll(read)),
+        let own = desk.key().verifying_key();
+        desk.idle = !log.hosts().get(&own).is_some_and(|host| host.active);
+        match desk.wishes.front().filter(|_| !desk.idle)? {
+            Wish::Do(deed) => Some(deed.clone()),
+            Wish::Ask => Some(poll(log, epoch)),
             Wish::Withdraw => {
-                let standing = read.log.polls().iter().rev().find(|(_, state)| !state.withdrawn);
+                let standing = log.polls().iter().rev().find(|(_, state)| !state.withdrawn);
                 standing.map(|(poll, _)| Deed::Withdraw { poll: *poll })
             }
-        };
-        let time = self.line.executor().now_ms() / 1000;
-        let action = deed.map(|deed| read.log.act(&desk.key, time, deed));
-        match action.filter(|action| read.log.check(action).is_ok()) {
-            Some(action) => {
-                let digest = action.action.digest(&self.servers.digest(), &self.room.id());
-                self.line.deployment.ledger.signs(digest);
-                desk.pending = Some(action);
-            }
-            // It makes no sense any more.
-            None => drop(desk.wishes.pop_front()),
         }
     }
 
-    /// A poll in the first epoch after the next in which no other is asked.
-    fn poll(&self, read: &Read) -> Deed {
-        let taken = |epoch: &u64| {
-            read.log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch)
-        };
-        let epoch = (read.epoch + 2..).find(|epoch| !taken(epoch)).expect("there are many epochs");
-        let options = (0..OPTIONS).map(|number| format!("option {number}")).collect();
-        Deed::Poll {
-            poll: Poll {
-                question: "Which?".into(),
-                form: PollForm::Choice { options, several: false },
-                epoch,
+    /// Learns how it gets on, and whether that was all. Who does not wait leaves as soon as a
+    /// server does not answer, and finds out later.
+    fn is_over(&self, news: News, waits: bool) -> bool {
+        let mut desk = self.desk.lock().unwrap();
+        match news {
+            News::Taken { number, .. } => {
+                let signed = desk.pending.take().expect("it was written down");
+                assert_eq!(signed.action.number, number);
+                self.line.deployment.ledger.takes_action(number, self.digest(&signed));
+                desk.wishes.pop_front();
+            }
+            News::Failed { failure, .. } => match failure {
+                // Others were faster.
+                Failure::Busy | Failure::Overtaken => desk.pending = None,
+                // It makes no sense any more.
+                Failure::Declined(_) | Failure::GivenUp => {
+                    desk.pending = None;
+                    if !desk.idle {
+                        desk.wishes.pop_front();
+                    }
+                }
+                Failure::Server(Refusal { status: 403 | 422, detail }) => {
+                    panic!("what a host may do is refused: {detail}")
+                }
+                Failure::Server(_) | Failure::Unknown(_) | Failure::Unshown => {}
+                Failure::NotKept => unreachable!("it is written down"),
             },
+            News::Unanswered { .. } | News::Unshown => return !waits,
+            News::Forged { party, why } => {
+                let is_hostile = self.line.deployment.is_hostile(party);
+                assert!(is_hostile, "an honest server's host log is proven: {why}");
+                return false;
+            }
         }
+        true
     }
 
-    async fn hand_in(&self, read: &Read) {
-        let Some(action) = self.desk.lock().unwrap().pending.clone() else { return };
-        let room = self.room.id();
-        let sent = action.clone();
-        let answer = self
-            .line
-            .ask(SCHEDULER, "act", 0, |server| async move { server.act(room, sent).await }.boxed())
-            .await;
-        match answer {
-            Some(Ok(taken)) => {
-                assert_eq!(taken.number, action.action.number);
-                let digest = action.action.digest(&self.servers.digest(), &room);
-                self.line.deployment.ledger.takes_action(taken.number, digest);
+    async fn ask(&self, request: Request) -> Answer {
+        let (room, party) = (self.room.id(), request.party);
+        match request.call {
+            Call::Actions { from } => {
+                let page = self.line.ask(party, "actions", from, |server| {
+                    async move { server.actions(room, from).await }.boxed()
+                });
+                told(page.await, |page| {
+                    let deployment = &self.line.deployment;
+                    Answer::Actions(deployment.spoil(party, page.actions, spoil_actions))
+                })
             }
-            Some(Err(ServiceError::Refused(reason) | ServiceError::Forbidden(reason))) => {
-                panic!("what a host may do is refused after action {}: {reason}", read.log.length())
+            Call::Act(signed) => {
+                let taken = self.line.ask(party, "act", 0, |server| {
+                    async move { server.act(room, *signed).await }.boxed()
+                });
+                told(taken.await, |_| Answer::Taken)
             }
-            // Somebody else was faster, or it cannot be taken now.
-            _ => {}
+            Call::Claim(_) => unreachable!("a host claims nothing"),
         }
     }
+}
+
+/// What a service says, as HTTP would carry it.
+pub fn told<T>(answer: Option<Result<T, ServiceError>>, take: impl FnOnce(T) -> Answer) -> Answer {
+    match answer {
+        Some(Ok(answer)) => take(answer),
+        Some(Err(error)) => {
+            Answer::Refused(Refusal { status: error.status(), detail: error.to_string() })
+        }
+        None => Answer::Nothing,
+    }
+}
+
+/// A poll in the first epoch after the next in which no other is asked.
+fn poll(log: &HostLog, epoch: u64) -> Deed {
+    let taken = |epoch: &u64| {
+        log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch)
+    };
+    let epoch = (epoch + 2..).find(|epoch| !taken(epoch)).expect("there are many epochs");
+    let options = (0..OPTIONS).map(|number| format!("option {number}")).collect();
+    let form = PollForm::Choice { options, several: false };
+    Deed::Poll { poll: Poll { question: "Which?".into(), form, epoch } }
 }
 
 /// A hostile server's lies to whoever reads the host log.

@@ -70,7 +70,7 @@ fn number(name: &str) -> Option<u64> {
     clippy::disallowed_methods,
     reason = "how many seeds are run depends on the time there is"
 )]
-fn run_many(count: u64, limit: Option<Duration>) {
+pub fn run_many(count: u64, limit: Option<Duration>, run: impl Fn(u64) + Sync) {
     let first = number("OSTRAKON_FROM").unwrap_or(0);
     let count = count.saturating_add(first);
     let (begun, next, done) = (Instant::now(), AtomicU64::new(first), AtomicU64::new(0));
@@ -84,7 +84,7 @@ fn run_many(count: u64, limit: Option<Duration>) {
             if seed >= count {
                 return;
             }
-            if catch_unwind(|| run(seed, false)).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| run(seed))).is_err() {
                 failed.lock().unwrap().push(seed);
             }
             let so_far = done.fetch_add(1, Ordering::SeqCst) + 1;
@@ -113,11 +113,13 @@ fn whatever_happens_every_message_is_published_once_and_nothing_is_used_twice() 
         println!("{:?}\n{:?}", Setting::of(seed), run(seed, false));
         return;
     }
-    let nightly = ostrakon_testkit::nightly();
+    let run = |seed| {
+        run(seed, false);
+    };
     match number("OSTRAKON_SEEDS") {
-        Some(count) => run_many(count, None),
-        None if nightly => run_many(NIGHTLY, None),
-        None => run_many(u64::MAX, Some(SHORT)),
+        Some(count) => run_many(count, None, run),
+        None if ostrakon_testkit::nightly() => run_many(NIGHTLY, None, run),
+        None => run_many(u64::MAX, Some(SHORT), run),
     };
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::Entry;
-use ostrakon_broadcast::hosting::{Answer as PollAnswer, Claim};
+use ostrakon_broadcast::hosting::Answer as PollAnswer;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
+use ostrakon_client::host::{self, ClaimAction, ClaimNews, Claiming};
 use ostrakon_client::{Action, Answer, Call, Filled, Follower, Request, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_mixing::envelope;
@@ -21,7 +22,7 @@ use crate::closing::letters::Letters;
 use crate::deployment::Deployment;
 use crate::engine::trust;
 use crate::executor::Executor;
-use crate::host::{SCHEDULER, spoil_actions};
+use crate::host::spoil_actions;
 use crate::line::Line;
 use crate::malice::{spoil_entries, spoil_issued, spoil_status};
 
@@ -96,6 +97,7 @@ struct Page {
     machines: Vec<ostrakon_client::Participant>,
     /// The epochs that something was decided for.
     contexts: BTreeMap<u64, EpochContext>,
+    claiming: Option<Claiming>,
 }
 
 impl Participant {
@@ -134,7 +136,7 @@ impl Participant {
         let follower = Follower::new(self.scene(), self.secret(), u64::MAX);
         let cheats = self.device.lock().unwrap().cheats;
         let machines = (0..if cheats { 2 } else { 1 }).map(|_| self.machine()).collect();
-        Page { follower, machines, contexts: BTreeMap::new() }
+        Page { follower, machines, contexts: BTreeMap::new(), claiming: None }
     }
 
     fn scene(&self) -> Arc<Scene> {
@@ -412,22 +414,37 @@ fn told<T>(answer: Option<Result<T, ServiceError>>, take: impl FnOnce(T) -> Answ
 
 impl Participant {
     /// Takes the invitation of its link, once the host has made it and while nobody has taken it.
-    async fn claim(&self, page: &Page) {
-        let claim = {
+    async fn claim(&self, page: &mut Page) {
+        let keys = {
             let device = self.device.lock().unwrap();
             let Some(invitation) = &device.invitation else { return };
-            let known = page.follower.log().invitations().get(&invitation.verifying_key());
+            let keys = (invitation.verifying_key(), device.key.verifying_key());
+            let known = page.follower.log().invitations().get(&keys.0);
             if known.is_none_or(|known| known.claimed.is_some()) {
                 return;
             }
-            Claim::sign(&self.servers.digest(), &self.room.id(), invitation, &device.key)
+            let begin = || Claiming::new(self.scene(), invitation, &device.key, self.secret());
+            page.claiming.get_or_insert_with(begin);
+            keys
         };
-        let (room, sent) = (self.room.id(), claim.clone());
-        let answer = self.line.ask(SCHEDULER, "claim", 0, |server| {
-            async move { server.claim(room, sent).await }.boxed()
-        });
-        if let Some(Ok(_)) = answer.await {
-            self.deployment().ledger.takes_claim(claim.invitation, claim.key);
+        let Some(claiming) = &mut page.claiming else { return };
+        claiming.wake(self.executor().now_ms());
+        while let Some(action) = claiming.next_action() {
+            match action {
+                ClaimAction::Ask(host::Request { id, party, call: host::Call::Claim(claim) }) => {
+                    let room = self.room.id();
+                    let answer = self.line.ask(party, "claim", 0, |server| {
+                        async move { server.claim(room, *claim).await }.boxed()
+                    });
+                    let answer = crate::host::told(answer.await, |_| host::Answer::Taken);
+                    claiming.answered(self.executor().now_ms(), id, answer);
+                }
+                ClaimAction::Tell(ClaimNews::Taken) => {
+                    self.deployment().ledger.takes_claim(keys.0, keys.1);
+                }
+                ClaimAction::Tell(_) => {}
+                ClaimAction::Ask(_) => unreachable!("it asks for nothing else"),
+            }
         }
     }
 

@@ -56,7 +56,8 @@ pub struct Setting {
 impl Setting {
     pub fn of(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x5e77_1a96);
-        let (ruffle, parties) = (seed % 8 == 7, [3, 2, 3, 4, 3, 5, 7, 3][(seed % 8) as usize]);
+        const PARTIES: [u8; 16] = [3, 2, 3, 4, 3, 5, 7, 3, 3, 2, 3, 4, 6, 5, 7, 3];
+        let (ruffle, parties) = (seed % 8 == 7, PARTIES[(seed % 16) as usize]);
         // With the fewest who are enough, everything waits for each of them.
         let least = u64::from(people_for(1, &trust(parties.into()))) + 1;
         let vice = |random: &mut Random| Vice::ALL[random.below(Vice::ALL.len() as u64) as usize];

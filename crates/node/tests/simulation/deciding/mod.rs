@@ -374,11 +374,10 @@ fn check(run: &Run, answers: &[u8], told: &str) {
 
 #[test]
 fn who_answers_is_counted_once_as_first_answered_among_servers_that_die() {
-    inside(|| {
-        if let Some(seed) = crate::number("OSTRAKON_SEED") {
-            return run(seed);
-        }
-        let seeds = if ostrakon_testkit::nightly() { NIGHTLY } else { SEEDS };
-        (0..crate::number("OSTRAKON_SEEDS").unwrap_or(seeds)).for_each(run);
-    });
+    if let Some(seed) = crate::number("OSTRAKON_SEED") {
+        return inside(|| run(seed));
+    }
+    let seeds = if ostrakon_testkit::nightly() { NIGHTLY } else { SEEDS };
+    let seeds = crate::number("OSTRAKON_SEEDS").unwrap_or(seeds);
+    crate::run_many(seeds, None, |seed| inside(|| run(seed)));
 }

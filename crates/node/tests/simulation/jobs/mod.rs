@@ -12,6 +12,7 @@ use ostrakon_party::PartyId;
 use ostrakon_protocol::{Accepted, ServiceError};
 use serde_json::json;
 
+use crate::closing::inside;
 use crate::deployment::Deployment;
 use crate::engine::PlainProvider;
 use crate::executor::Executor;
@@ -21,6 +22,8 @@ use crate::random::Random;
 const SUBJECT: Subject = [7; 16];
 /// Things that happen in a run.
 const STEPS: u64 = 12;
+/// Runs, of each number of servers one.
+const SEEDS: u64 = 6;
 
 /// What a server shows.
 fn view(deployment: &Deployment, party: PartyId) -> Option<serde_json::Value> {
@@ -117,10 +120,14 @@ fn run(parties: u8, seed: u64) {
 
 #[test]
 fn a_job_is_the_same_at_two_to_seven_servers_whatever_happens_to_them() {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let _inside = runtime.enter();
-    for parties in 2..=7 {
-        run(parties, u64::from(parties));
+    if let Some(seed) = crate::number("OSTRAKON_SEED") {
+        return inside(|| run(parties_of(seed), seed));
     }
+    let seeds = crate::number("OSTRAKON_SEEDS").unwrap_or(SEEDS);
+    crate::run_many(seeds, None, |seed| inside(|| run(parties_of(seed), seed)));
+}
+
+/// How many servers a seed's run has: two to seven.
+fn parties_of(seed: u64) -> u8 {
+    2 + (seed % 6) as u8
 }

@@ -6,30 +6,41 @@ use std::collections::BTreeSet;
 use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Action, Claim, Deed, MessageId, SignedAction, is_ballot};
 use ostrakon_broadcast::outbox::BallotState;
+use ostrakon_client::Scene;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 
-use super::{Arc, Mutex, OUTSIDE, Random, Run, ServiceError};
+use super::{Arc, Mutex, OUTSIDE, PlainClient, Random, Run, ServiceError};
+use crate::engine::trust;
 use crate::host::{Desk, Host, SCHEDULER, Wish, about, nobody};
 use crate::line::Line;
 
-/// The key of the first host (0) or of the co-host (1).
-pub fn host_key(seed: u64, number: u64) -> SigningKey {
+/// The seed of the key of the first host (0) or of the co-host (1).
+fn host_seed(seed: u64, number: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     Random::new(seed ^ (0x4057 + number)).fill(&mut bytes);
-    SigningKey::from_seed(&bytes)
+    bytes
+}
+
+/// The key of the first host (0) or of the co-host (1).
+pub fn host_key(seed: u64, number: u64) -> SigningKey {
+    SigningKey::from_seed(&host_seed(seed, number))
 }
 
 impl Run {
     /// Lets a host sit down at its device.
     pub(super) fn seat_host(&mut self) {
         let number = self.hosts.len() as u64;
-        let key = host_key(self.setting.seed, number);
+        let seed = host_seed(self.setting.seed, number);
+        let scene = Scene::new((*self.servers).clone(), (*self.room).clone());
+        let trust = trust(self.servers.keys.len());
         let host = Host {
             // Hosts' lines are told apart from participants'.
             line: Line { number: 100 + number, deployment: Arc::clone(&self.deployment) },
-            desk: Arc::new(Mutex::new(Desk::new(key))),
+            desk: Arc::new(Mutex::new(Desk::new(seed))),
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
+            // How rows are made is none of a host's concern.
+            scene: Arc::new(scene.with(&PlainClient, trust)),
         };
         self.deployment.executor.spawn(OUTSIDE, host.clone().act().boxed());
         self.hosts.push(host);
