@@ -47,3 +47,46 @@ pub trait Channel: Send + Sync {
     /// arrives.
     fn retire(&self, instance: Instance);
 }
+
+/// A channel that goes through another one, and does some things differently.
+pub trait Wrapping: Send + Sync {
+    /// The channel that does the rest.
+    fn inner(&self) -> &dyn Channel;
+
+    /// As [`Channel::post`].
+    fn post(&self, to: PartyId, message: Message) {
+        self.inner().post(to, message);
+    }
+
+    /// As [`Channel::offer`].
+    fn offer(&self, to: PartyId, message: Message) {
+        self.inner().offer(to, message);
+    }
+
+    /// As [`Channel::collect`].
+    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
+        self.inner().collect(from, tag, limit)
+    }
+}
+
+impl<W: Wrapping> Channel for W {
+    fn post(&self, to: PartyId, message: Message) {
+        Wrapping::post(self, to, message);
+    }
+
+    fn offer(&self, to: PartyId, message: Message) {
+        Wrapping::offer(self, to, message);
+    }
+
+    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
+        Wrapping::collect(self, from, tag, limit)
+    }
+
+    fn patience(&self) -> BoxFuture<'_, ()> {
+        self.inner().patience()
+    }
+
+    fn retire(&self, instance: Instance) {
+        self.inner().retire(instance);
+    }
+}

@@ -32,7 +32,7 @@ pub mod wire;
 
 pub use body::Body;
 pub use by_party::{ByParty, PartySet};
-pub use channel::{Channel, Message};
+pub use channel::{Channel, Message, Wrapping};
 pub use header::{Header, Instance, InstanceKind, Recipient, SessionId, SignedHeader, Step, Tag};
 pub use link::{Invitation, split_link};
 pub use meter::{Meter, Traffic};

@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_additive::three::messages::Kind;
 use ostrakon_crypto::SigningKey;
-use ostrakon_party::{Channel, Header, Instance, Message, Party, PartyId, SignedHeader, Tag, wire};
+use ostrakon_party::{Channel, Header, Message, Party, PartyId, SignedHeader, Tag, Wrapping, wire};
 use ostrakon_testkit::{Network, World};
 use ostrakon_threeparty::protocol::echo;
 
@@ -157,7 +157,11 @@ impl Liar {
     }
 }
 
-impl Channel for Liar {
+impl Wrapping for Liar {
+    fn inner(&self) -> &dyn Channel {
+        &*self.inner
+    }
+
     fn post(&self, to: PartyId, message: Message) {
         self.inner.post(to, self.outgoing(to, message));
     }
@@ -168,13 +172,5 @@ impl Channel for Liar {
 
     fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
         self.inner.collect(from, tag, limit).map(|message| self.incoming(message)).boxed()
-    }
-
-    fn patience(&self) -> BoxFuture<'_, ()> {
-        self.inner.patience()
-    }
-
-    fn retire(&self, instance: Instance) {
-        self.inner.retire(instance);
     }
 }

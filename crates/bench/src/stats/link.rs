@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-use ostrakon_party::{Channel, Instance, Message, PartyId, Step, Tag};
+use ostrakon_party::{Channel, Message, PartyId, Step, Wrapping};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
@@ -34,26 +33,14 @@ impl Slow {
     }
 }
 
-impl Channel for Slow {
+impl Wrapping for Slow {
+    fn inner(&self) -> &dyn Channel {
+        &*self.channel
+    }
+
     fn post(&self, to: PartyId, message: Message) {
         // It is read until the process ends.
         let _ = self.posted.send((Instant::now() + self.latency, to, message));
-    }
-
-    fn offer(&self, to: PartyId, message: Message) {
-        self.channel.offer(to, message);
-    }
-
-    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
-        self.channel.collect(from, tag, limit)
-    }
-
-    fn patience(&self) -> BoxFuture<'_, ()> {
-        self.channel.patience()
-    }
-
-    fn retire(&self, instance: Instance) {
-        self.channel.retire(instance);
     }
 }
 
@@ -85,25 +72,13 @@ struct Watched {
     turns: Turns,
 }
 
-impl Channel for Watched {
+impl Wrapping for Watched {
+    fn inner(&self) -> &dyn Channel {
+        &*self.channel
+    }
+
     fn post(&self, to: PartyId, message: Message) {
         self.turns.note(message.signed.header.tag.step);
         self.channel.post(to, message);
-    }
-
-    fn offer(&self, to: PartyId, message: Message) {
-        self.channel.offer(to, message);
-    }
-
-    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
-        self.channel.collect(from, tag, limit)
-    }
-
-    fn patience(&self) -> BoxFuture<'_, ()> {
-        self.channel.patience()
-    }
-
-    fn retire(&self, instance: Instance) {
-        self.channel.retire(instance);
     }
 }

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use ostrakon_computation::ComputationId;
 use ostrakon_crypto::Digest;
-use ostrakon_party::{Channel, Instance, Message, PartyId, SessionId, Tag};
+use ostrakon_party::{Channel, Message, PartyId, SessionId, Tag, Wrapping};
 use ostrakon_stats::Answer;
 use ostrakon_stats::asked::result;
 use sqlx::Connection;
@@ -63,7 +62,11 @@ pub struct Witnessed {
     pub witness: Arc<Witness>,
 }
 
-impl Channel for Witnessed {
+impl Wrapping for Witnessed {
+    fn inner(&self) -> &dyn Channel {
+        &*self.channel
+    }
+
     fn post(&self, to: PartyId, message: Message) {
         self.witness.hear(to, &message);
         self.channel.post(to, message);
@@ -72,18 +75,6 @@ impl Channel for Witnessed {
     fn offer(&self, to: PartyId, message: Message) {
         self.witness.hear(to, &message);
         self.channel.offer(to, message);
-    }
-
-    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
-        self.channel.collect(from, tag, limit)
-    }
-
-    fn patience(&self) -> BoxFuture<'_, ()> {
-        self.channel.patience()
-    }
-
-    fn retire(&self, instance: Instance) {
-        self.channel.retire(instance);
     }
 }
 

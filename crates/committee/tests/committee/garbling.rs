@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::statistics::{ask, report};
 use crate::world::World;
-use futures::future::BoxFuture;
 use ostrakon_authbits::Kind;
 use ostrakon_crypto::SigningKey;
-use ostrakon_party::{Channel, Header, Instance, Message, PartyId, Tag};
+use ostrakon_party::{Channel, Header, Message, PartyId, Wrapping};
 
 /// What becomes of the messages that a member's engine sends: the bodies that are others.
 pub type Garble = Arc<dyn Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync>;
@@ -28,25 +27,17 @@ impl Garbling {
     }
 }
 
-impl Channel for Garbling {
+impl Wrapping for Garbling {
+    fn inner(&self) -> &dyn Channel {
+        &*self.channel
+    }
+
     fn post(&self, to: PartyId, message: Message) {
         self.channel.post(to, self.garbled(to, message));
     }
 
     fn offer(&self, to: PartyId, message: Message) {
         self.channel.offer(to, self.garbled(to, message));
-    }
-
-    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
-        self.channel.collect(from, tag, limit)
-    }
-
-    fn patience(&self) -> BoxFuture<'_, ()> {
-        self.channel.patience()
-    }
-
-    fn retire(&self, instance: Instance) {
-        self.channel.retire(instance);
     }
 }
 
