@@ -262,6 +262,36 @@ pub(super) const STATISTICS: &[Tested] = &[
         }],
     },
     Tested {
+        name: "places of things that do not hang on what members show",
+        package: "ostrakon-stats",
+        test: "whoever_writes_the_question_does_not_choose_where_things_fall",
+        edits: &[Edit {
+            file: "crates/stats/src/opening/places.rs",
+            from: "                transcript.field(point);\n",
+            to: "                let _ = point;\n",
+        }],
+    },
+    Tested {
+        name: "parts of the places that a member has shown before",
+        package: "ostrakon-stats",
+        test: "whoever_writes_the_question_does_not_choose_where_things_fall",
+        edits: &[Edit {
+            file: "crates/stats/src/opening/places.rs",
+            from: "group::point(&transcript.field(&scope.digest().0).finish());",
+            to: "group::point(&transcript.field(&scope.committee.digest().0).finish());",
+        }],
+    },
+    Tested {
+        name: "a part of the places that is another member's",
+        package: "ostrakon-stats",
+        test: "a_member_has_one_part_in_a_question_and_no_choice_of_it",
+        edits: &[Edit {
+            file: "crates/stats/src/opening/places.rs",
+            from: "transcript.field(&scope.digest().0).number(member as u64);",
+            to: "transcript.field(&scope.digest().0).number(member as u64 / 64);",
+        }],
+    },
+    Tested {
         name: "an entry that its contributor has not signed",
         package: "ostrakon-computation",
         test: "unfounded_lists_name_their_member_and_lacking_bodies_who_lists_them",

@@ -53,6 +53,18 @@ fn a_member_has_one_part_in_a_question_and_no_choice_of_it() {
 /// Attack: whoever asks writes the words so that a thing falls where nobody else's do.
 #[test]
 fn whoever_writes_the_question_does_not_choose_where_things_fall() {
+    // They are a hash of every member's point, and no member has shown its point before.
+    let shown = |scene: &Scene| parts(scene).into_iter().map(String::from).collect::<Vec<_>>();
+    let [scene, mut other] = [(); 2].map(|()| Scene::new(2, 3, different_things()));
+    other.subject = Digest([8; 32]);
+    let mut transcript = Transcript::new("ostrakon/v1/stats/places");
+    transcript.field(&scene.scope().digest().0);
+    for (part, elsewhere) in shown(&scene).iter().zip(shown(&other)) {
+        let point = data_encoding::HEXLOWER.decode(&part.as_bytes()[..64]).unwrap();
+        transcript.field(&point);
+        assert_ne!(part[..64], elsewhere[..64], "a point for each question");
+    }
+    assert_eq!(scene.places(), Places::new(transcript.finish()));
     let level = |words: [u64; 4]| words[1].trailing_zeros();
     let mut falls = Vec::new();
     for words in 0..200 {
