@@ -267,15 +267,18 @@ fn coins_are_tossed_after_the_messages_that_they_judge() {
         };
         assert!(said(withheld) && !said(never), "{withheld:?}");
     }
-    // The strings U are judged by coin 1, the third message of commitments after them.
-    let committee = Committee::new(6, 3);
-    let network = committee.corrupt(1, |_, message| is(message, Kind::Leaky).then(Vec::new));
-    let results = committee.run(&network, small(4), async |_| ());
-    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
-    let sent = network.sent();
-    let commitments =
-        sent.iter().filter(|(_, m)| m.signed.header.from == PartyId(0) && is(m, Kind::Commitment));
-    assert_eq!(commitments.count(), 2, "the coin of step 4 to two peers, and no other");
+    // The strings U are judged by coin 1, and the differences by coin 3. Before the former there is
+    // the coin of step 4, before the latter also coin 1, the sum that it asks for, and coin 2.
+    for (judged, before) in [(Kind::Leaky, 1), (Kind::Differences, 4)] {
+        let committee = Committee::new(6, 3);
+        let network = committee.corrupt(1, move |_, message| is(message, judged).then(Vec::new));
+        let results = committee.run(&network, small(4), async |_| ());
+        assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
+        let sent = network.sent();
+        let of_first = |m: &Message| m.signed.header.from == PartyId(0);
+        let commitments = sent.iter().filter(|(_, m)| of_first(m) && is(m, Kind::Commitment));
+        assert_eq!(commitments.count(), 2 * before, "{judged:?}: to two peers, and no other");
+    }
 }
 
 /// A cheater that dislikes the permutation breaks off, and P0 crashes: no second one is drawn for

@@ -109,6 +109,11 @@ mod tests {
         for (members, withheld) in [(26, 0), (28, 4), (30, 8)] {
             assert_eq!(of(members, withheld, 64).check(), Ok(()));
         }
+        // Words that are withheld cost as much as members that are missing.
+        for (members, withheld) in [(24, 0), (26, 4), (28, 8)] {
+            let refused = of(members, withheld, 64).check();
+            assert!(matches!(refused, Err(TooWeak::Bound { .. })), "{members}, {withheld}");
+        }
     }
 
     #[test]
