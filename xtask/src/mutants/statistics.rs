@@ -257,8 +257,28 @@ pub(super) const STATISTICS: &[Tested] = &[
         test: "a_copied_ephemeral_under_another_label_is_refused",
         edits: &[Edit {
             file: "crates/stats/src/report/mod.rs",
-            from: "    if !proof.holds(&statement(stated), labels, pairs.as_flattened()) {",
-            to: "    if !proof.holds(&statement(stated), labels, pairs.as_flattened()) && stated.is_empty() {",
+            from: "    if !proof.holds(&statement(stated), base, &pairs) {",
+            to: "    if !proof.holds(&statement(stated), base, &pairs) && stated.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "fields of a report that are proven by their sum alone",
+        package: "ostrakon-stats",
+        test: "a_copied_ephemeral_that_another_field_takes_away_is_refused",
+        edits: &[Edit {
+            file: "crates/stats/src/report/proof.rs",
+            from: "if field == 0 { Scalar::ONE } else { weight(field) }",
+            to: "if field < 8 { Scalar::ONE } else { weight(field) }",
+        }],
+    },
+    Tested {
+        name: "a base of proofs that reporters share",
+        package: "ostrakon-stats",
+        test: "twins_are_of_one_reporter_under_one_scope",
+        edits: &[Edit {
+            file: "crates/stats/src/report/proof.rs",
+            from: "transcript.field(&scope.0).field(&reporter.0).finish())",
+            to: "transcript.field(&scope.0).field(&reporter.0[..0]).finish())",
         }],
     },
     Tested {

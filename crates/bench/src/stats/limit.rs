@@ -10,6 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use anyhow::Result;
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::VartimeMultiscalarMul;
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_kernels::{FixedKeyHash, Prg, inner_product, transpose64, xor_into};
 use rayon::prelude::*;
@@ -48,6 +49,8 @@ pub(super) struct Units {
     multiplication: f64,
     /// Two public multiples of points added up.
     combination: f64,
+    /// Four public multiples of points added up.
+    combination_of_four: f64,
     /// A point decoded.
     decoding: f64,
 }
@@ -67,6 +70,7 @@ pub(super) struct Work {
     pub members: f64,
     pub multiplication: f64,
     pub combination: f64,
+    pub combination_of_four: f64,
     pub decoding: f64,
 }
 
@@ -135,6 +139,11 @@ impl Units {
                 let sum = RistrettoPoint::vartime_double_scalar_mul_basepoint;
                 black_box(sum(&scalars[i], &points[i], &scalars[i + 1]));
             }),
+            combination_of_four: many(&|i| {
+                let four = [0, 1, 2, 3].map(|k| (i + k) % POINTS);
+                let sum = RistrettoPoint::vartime_multiscalar_mul;
+                black_box(sum(four.map(|k| scalars[k]), four.map(|k| points[k])));
+            }),
             decoding: many(&|i| {
                 black_box(encoded[i].decompress());
             }),
@@ -158,6 +167,7 @@ impl Units {
                 "points",
                 work.multiplication * self.multiplication
                     + work.combination * self.combination
+                    + work.combination_of_four * self.combination_of_four
                     + work.decoding * self.decoding,
             ),
         ]);
@@ -179,6 +189,7 @@ impl std::ops::Add for Work {
             members: self.members.max(other.members),
             multiplication: self.multiplication + other.multiplication,
             combination: self.combination + other.combination,
+            combination_of_four: self.combination_of_four + other.combination_of_four,
             decoding: self.decoding + other.decoding,
         }
     }
@@ -208,8 +219,9 @@ impl Work {
     pub fn reports(members: usize, reports: usize) -> Self {
         let (c, m) = (members as f64, reports as f64);
         Self {
-            // Three fields: two equations of the proof each; and the signature.
-            combination: c * m * 7.0,
+            // The signature, and the two equations of the proof, which are of three fields.
+            combination: c * m,
+            combination_of_four: 2.0 * c * m,
             // R and R̄ of each field; and the others' Z of two fields.
             decoding: c * m * (6.0 + 2.0 * (c - 1.0)),
             // The own Z of each field.

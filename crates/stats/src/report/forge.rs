@@ -14,6 +14,25 @@ pub fn wrong_check(
     reporter: &SigningKey,
     randomness: &Secret,
 ) -> Result<Vec<u8>, BadValue> {
+    let behind = scope.question.form.bits().div_ceil(8) + 8;
+    changed(scope, number, reporter, randomness, |stated| {
+        let check_at = stated.len() - behind;
+        stated[check_at] ^= 1;
+    })
+}
+
+/// A report in which something was changed before it was proven and signed: the proof is made with
+/// the scalars of the points that [`make`] has drawn.
+///
+/// # Errors
+/// [`BadValue`].
+pub(crate) fn changed(
+    scope: &Scope<'_>,
+    number: u64,
+    reporter: &SigningKey,
+    randomness: &Secret,
+    change: impl FnOnce(&mut [u8]),
+) -> Result<Vec<u8>, BadValue> {
     let mut bytes = make(scope, &Value::Number(number), reporter, randomness)?;
     let bits = scope.question.form.bits();
     let fields = fields(&scope.question.form);
@@ -25,10 +44,8 @@ pub fn wrong_check(
         &[&digest.0, &key.0, &value.to_bytes()],
     );
     let ephemerals = proof::Ephemerals::draw(&digest, &key, fields, &randomness);
-    let proof_at = bytes.len() - 64 - Proof::bytes(fields.len());
-    let check_at = proof_at - bits.div_ceil(8) - 8;
-    bytes[check_at] ^= 1;
-    bytes.truncate(proof_at);
+    bytes.truncate(bytes.len() - 64 - Proof::BYTES);
+    change(&mut bytes);
     let proof = ephemerals.prove(&statement(&bytes), &randomness);
     bytes.extend(proof.to_bytes());
     Ok(sign(bytes, reporter))

@@ -139,8 +139,8 @@ fn bits_of(scope: &Scope<'_>, value: &Value, randomness: &Secret) -> Result<Bits
 pub fn length(question: &Question) -> usize {
     let fields = fields(&question.form);
     let check = if fields.len() > 1 { 8 } else { 0 };
-    let proof = Proof::bytes(fields.len());
-    HEAD + 2 * POINT * fields.len() + check + question.form.bits().div_ceil(8) + proof + 64
+    let masked = question.form.bits().div_ceil(8);
+    HEAD + 2 * POINT * fields.len() + check + masked + Proof::BYTES + 64
 }
 
 /// Makes a report. `randomness` is fresh and serves this report alone: the reporter stores the
@@ -250,14 +250,14 @@ pub fn check(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadReport> {
         return Err(BadReport::Signature);
     }
     let fields = fields(&scope.question.form);
-    let (stated, proof) = body.split_at(body.len() - Proof::bytes(fields.len()));
+    let (stated, proof) = body.split_at(body.len() - Proof::BYTES);
     let twins = stated[HEAD..].chunks_exact(POINT).take(2 * fields.len()).skip(1).step_by(2);
     let pair = |(sent, twin): (&Sent, &[u8])| Some([sent.point, group::decode(twin)?]);
     let pairs = report.ephemerals.iter().zip(twins).map(pair).collect::<Option<Vec<_>>>();
     let pairs = pairs.ok_or(BadReport::Form)?;
     let proof = Proof::from_bytes(proof).ok_or(BadReport::Form)?;
-    let labels = fields.iter().map(|field| Label::new(&report.scope, &report.reporter, *field));
-    if !proof.holds(&statement(stated), labels, pairs.as_flattened()) {
+    let base = proof::base_of(&report.scope, &report.reporter);
+    if !proof.holds(&statement(stated), base, &pairs) {
         return Err(BadReport::Proof);
     }
     Ok(report)
@@ -279,7 +279,7 @@ pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadRepo
     let reporter = reporter(bytes).ok_or(BadReport::Form)?;
     let body = &bytes[..bytes.len() - 64];
     let fields = fields(&scope.question.form);
-    let stated = &body[..body.len() - Proof::bytes(fields.len())];
+    let stated = &body[..body.len() - Proof::BYTES];
     let (pairs, rest) = stated[HEAD..].split_at(2 * POINT * fields.len());
     let (check, masked) = rest.split_at(if fields.len() > 1 { 8 } else { 0 });
     let masked = Bits::from_bytes(masked, scope.question.form.bits()).ok_or(BadReport::Form)?;

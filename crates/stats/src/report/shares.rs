@@ -8,7 +8,7 @@ use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
 use super::Field;
 use super::proof::Ephemerals;
 use crate::committee::Committee;
-use crate::group::{self, Encoded};
+use crate::group::Encoded;
 use crate::question::Form;
 
 /// Names one field of one reporter's report under one scope.
@@ -20,11 +20,6 @@ impl Label {
         let mut transcript = Transcript::new("ostrakon/v1/stats/label");
         transcript.field(&scope.0).field(&reporter.0).number(field as u64);
         Self(transcript.finish())
-    }
-
-    /// Ḡ: a generator of this label's own.
-    pub(crate) fn generator(&self) -> RistrettoPoint {
-        group::point(&self.0)
     }
 
     /// K = KDF(L, i, R, Z).

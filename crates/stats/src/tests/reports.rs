@@ -2,9 +2,10 @@
 
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, Secret};
 
 use super::{Scene, reporter_key, sum_of_four_bits};
+use crate::group;
 use crate::report::{Field, forge, length};
 use crate::{BadReport, BadValue, Form, Question, Report, Scope, Statistic, Value, report};
 
@@ -51,14 +52,14 @@ fn what_the_reporter_expands_is_what_the_members_do() {
 fn sizes_are_those_of_the_formula_whatever_the_committee() {
     let of = |form, statistics| Question { form, statistics, ..sum_of_four_bits() };
     let number = |width| of(Form::Number { width }, vec![Statistic::Sum]);
-    assert_eq!(length(&number(32)), 68 + 192 + 8 + 4 + 128 + 64);
-    assert_eq!(length(&number(32)), 464);
-    assert_eq!(length(&number(5)), 461);
+    assert_eq!(length(&number(32)), 68 + 192 + 8 + 4 + 64 + 64);
+    assert_eq!(length(&number(32)), 400);
+    assert_eq!(length(&number(5)), 397);
     let items = of(Form::Items { counters: 1024 }, vec![Statistic::Distinct]);
     assert_eq!(length(&items), 68 + 64 + 10_240 + 64 + 64);
     for parties in [2, 7] {
         let scene = Scene::new(1, parties, number(32));
-        assert_eq!(scene.made(1, &Value::Number(77)).len(), 464);
+        assert_eq!(scene.made(1, &Value::Number(77)).len(), 400);
     }
 }
 
@@ -86,7 +87,7 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
     let shifted = sent.point + RistrettoPoint::mul_base(&b);
     let pair = [shifted.compress().0.as_slice(), &theirs[32..]].concat();
     assert_eq!(refused(&with(&pair)), Some(BadReport::Proof));
-    // The whole report under another name: the proof is about the victim's labels.
+    // The whole report under another name: the proof is about the victim's point.
     let mut renamed = victim[..victim.len() - 64].to_vec();
     renamed[36..HEAD].copy_from_slice(&mallory.verifying_key().0);
     assert_eq!(refused(&forge::sign(renamed, &mallory)), Some(BadReport::Proof));
@@ -99,6 +100,32 @@ fn a_copied_ephemeral_under_another_label_is_refused() {
         let expected = checked.label(Field::E).key(i, &sent.encoded, &own);
         assert_eq!(key.expose(), expected.expose(), "the victim's key");
     }
+}
+
+/// Attack: the same, with a second field of which the points take the victim's away again, so that
+/// the sums over all fields are the reporter's own.
+#[test]
+fn a_copied_ephemeral_that_another_field_takes_away_is_refused() {
+    let scene = Scene::new(2, 3, sum_of_four_bits());
+    let victim = scene.made(1, &Value::Number(9));
+    let point = |bytes: &[u8], at: usize| group::decode(&bytes[at..][..32]).unwrap();
+    let theirs = HEAD + 64 * (Field::E as usize - 1);
+    let randomness = Secret::new([5; 32]);
+    let made = |change: &dyn Fn(&mut [u8])| {
+        let made = forge::changed(&scene.scope(), 0, &reporter_key(66), &randomness, change);
+        report::check(&made.unwrap(), &scene.scope()).err()
+    };
+    let [chi, s] = [Field::Chi, Field::S].map(|field| HEAD + 64 * (field as usize - 1));
+    let refused = made(&|stated| {
+        for half in [0, 32] {
+            let copied = point(&victim, theirs + half);
+            let sums = [point(stated, chi + half) + copied, point(stated, s + half) - copied];
+            stated[chi + half..][..32].copy_from_slice(&sums[0].compress().0);
+            stated[s + half..][..32].copy_from_slice(&sums[1].compress().0);
+        }
+    });
+    assert_eq!(refused, Some(BadReport::Proof));
+    assert_eq!(made(&|_| ()), None, "with its own points");
 }
 
 /// Attack (attacks.md 5.1): a sketch is handed in a second time under another name, so that it
@@ -186,7 +213,7 @@ fn what_does_not_fit_the_question_is_not_reported() {
     let of =
         |form, statistics| Scene::new(6, 2, Question { form, statistics, ..sum_of_four_bits() });
     let make = |scene: &Scene, value: &Value| {
-        let randomness = ostrakon_crypto::Secret::new([1; 32]);
+        let randomness = Secret::new([1; 32]);
         report::make(&scene.scope(), value, &reporter_key(1), &randomness).err()
     };
     let numbers = of(Form::Number { width: 4 }, vec![Statistic::Sum]);
