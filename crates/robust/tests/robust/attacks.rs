@@ -431,24 +431,37 @@ fn one_b_for_all() {
     assert_eq!(distinct.len(), 6);
 }
 
-/// Of the products only the coefficients that are power sums are opened: k of each column. Which
-/// ones they are follows, as nothing else is opened and the messages come out of them
-/// (`honest.rs`).
+/// Of the products only the coefficients that are power sums are opened, S_1 to S_k and W_0 to
+/// W_(k−1) of each column, and nothing else.
 #[test]
 fn open_k_plus_1() {
     let mut world = World::new(4, 1, 53);
-    let stock = world.stock(&Powers { slots: 4, powers: 4, columns: 2 }, 1);
-    for (spent, sealed) in stock.into_iter().zip([0usize, 1, 3, 4]) {
-        let submissions = (0..4).map(|slot| (slot < sealed).then(|| Masked(vec![Fp::ONE; 3])));
-        let phases = PowerMix::new(spent, submissions.collect()).phases();
-        let opened: usize = phases
-            .iter()
-            .map(|phase| match phase {
-                Phase::Open { count, mode: Mode::Robust } => *count,
-                other => panic!("{other:?}"),
+    for sealed in [0, 1, 3, 4] {
+        let stock = world.stock(&Powers { slots: 4, powers: 4, columns: 2 }, 1);
+        let said = world.random_rows(sealed, 3);
+        let submissions: Vec<Option<Masked>> = (0..4)
+            .map(|slot| {
+                let masks = world.masks(|position| stock[position].stock().masks(slot));
+                said.get(slot).map(|row| masks.for_carrier(row[0], &row[1..]))
             })
-            .sum();
-        assert_eq!(opened, 3 * sealed);
+            .collect();
+        let name = stock[0].name();
+        let programs: Vec<PowerMix> =
+            stock.into_iter().map(|s| PowerMix::new(s, submissions.clone())).collect();
+        let phases = programs[0].phases();
+        let opened = Phase::Open { count: 3 * sealed, mode: Mode::Robust };
+        assert_eq!(phases, if sealed == 0 { vec![] } else { vec![opened] });
+        let instance = world.instance(name, phases);
+        let sum = |column: usize, power: usize| -> Fp {
+            let of = |row: &Vec<Fp>| row[column] * row[0].pow_vartime(power as u64);
+            said.iter().map(of).sum()
+        };
+        let sums = |column| (0..sealed).map(|power| sum(column, power)).collect::<Vec<_>>();
+        for output in world.run(instance, programs).outputs {
+            let output = output.unwrap();
+            assert_eq!(output.keys, sums(0), "S_1 is the sum of keys");
+            assert_eq!(output.payloads.concat(), [sums(1), sums(2)].concat());
+        }
     }
 }
 
