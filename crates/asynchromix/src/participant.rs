@@ -18,7 +18,7 @@ use crate::message::{Request, ToClient, ToServer, about_masks, open_masks};
 use crate::room::Room;
 use crate::row::{self, Said};
 
-/// Ticks after which a participant without a place turns to the next home.
+/// Ticks after which a participant without a place turns to another home.
 const PATIENCE: u32 = 8;
 
 /// Ticks between two questions of a participant who has handed in.
@@ -122,6 +122,8 @@ struct Attempt {
     submitted: Option<(u32, Submission, bool)>,
     shown: BTreeMap<PartyId, Signature>,
     is_in: bool,
+    /// Its place is offered to another home.
+    spreads: bool,
     ticks: u32,
 }
 
@@ -139,6 +141,7 @@ impl Attempt {
             submitted: None,
             shown: BTreeMap::new(),
             is_in: false,
+            spreads: false,
             ticks: 0,
         }
     }
@@ -273,6 +276,12 @@ impl Participant {
         submitted.is_some_and(|(_, _, carries)| *carries)
     }
 
+    /// Whether a cover is handed in, so that a message waits for the next epoch.
+    #[must_use]
+    pub fn covers(&self) -> bool {
+        self.awaited().is_some() && !self.carries()
+    }
+
     /// The epoch in which it has asked for a place.
     #[must_use]
     pub fn epoch(&self) -> Option<u64> {
@@ -339,7 +348,27 @@ impl Participant {
         attempt.ticks += 1;
         // A home that gave no place is not asked first again: it may be dead, or full.
         if attempt.ticks.is_multiple_of(PATIENCE) && attempt.submitted.is_none() {
-            self.home = (self.home + 1) % self.room.servers();
+            self.turn(&[]);
+        }
+    }
+
+    /// Turns to another home, which is not one of `silent`. All who leave one home go to different
+    /// ones.
+    fn turn(&mut self, silent: &[PartyId]) {
+        let others = self.room.parties().filter(|party| !silent.contains(party));
+        let others = others.map(PartyId::index).filter(|home| *home != self.home);
+        let others: Vec<usize> = others.collect();
+        let drawn = usize::try_from(self.rng.next_u32()).unwrap_or(0);
+        self.home = others.get(drawn % others.len().max(1)).copied().unwrap_or(self.home);
+    }
+
+    /// The epoch is not over although it has had its time: its rows may be too few without those of
+    /// the fullest homes. So its place is offered to another home, which takes it over if homes are
+    /// more alike then.
+    pub fn spread(&mut self, silent: &[PartyId]) {
+        if self.attempt.as_ref().is_some_and(|attempt| attempt.is_in) {
+            self.turn(silent);
+            self.attempt.as_mut().expect("it is there").spreads = true;
         }
     }
 
@@ -348,10 +377,13 @@ impl Participant {
     pub fn wants(&self) -> Vec<ToServer> {
         let client = self.key();
         let Some(attempt) = &self.attempt else { return vec![ToServer::Hello(client)] };
-        if attempt.is_in {
+        if attempt.is_in && !attempt.spreads {
             return Vec::new();
         }
         let mut messages = vec![self.request(attempt)];
+        if attempt.is_in {
+            return messages;
+        }
         if let Some((slot, submission, _)) = &attempt.submitted {
             let (epoch, submission) = (attempt.epoch, submission.to_bytes());
             messages.push(ToServer::Submit { client, epoch, slot: *slot, submission });

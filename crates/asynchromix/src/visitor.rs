@@ -22,6 +22,10 @@ use crate::visit::{Answer, Ask, Collecting, Standing};
 const SILENT: u32 = 20;
 /// Ticks after which a server is asked for entries again that it did not have.
 const ANEW: u32 = 64;
+/// Ticks after which a device whose epoch is late offers its place to another home again.
+const SPREAD: u32 = 2;
+/// Ticks of the servers that closing an epoch may take without being late.
+const LATE: u32 = 10;
 /// Entries that are held at most.
 const HELD: usize = 1024;
 
@@ -167,10 +171,15 @@ impl Visitor {
 
     /// Some time has passed.
     pub fn tick(&mut self) {
+        self.ticks = self.ticks.wrapping_add(1);
+        let late = self.ticks.is_multiple_of(SPREAD) && self.is_late();
+        let silent = if late { self.here().silent } else { Vec::new() };
         if let Some(participant) = &mut self.participant {
             participant.pass();
+            if late {
+                participant.spread(&silent);
+            }
         }
-        self.ticks = self.ticks.wrapping_add(1);
         for seen in &mut self.servers {
             seen.silent = seen.silent.saturating_add(1);
             if seen.silent > SILENT {
@@ -180,6 +189,15 @@ impl Visitor {
                 seen.floor = 0;
             }
         }
+    }
+
+    /// Whether the epoch that the own row is in should be closed by now.
+    fn is_late(&self) -> bool {
+        let own = self.participant.as_ref().filter(|participant| participant.is_in());
+        let collecting =
+            self.here().collecting.filter(|of| own.and_then(Participant::epoch) == Some(of.epoch));
+        let time = self.room.shape().ticks.saturating_add(LATE);
+        collecting.is_some_and(|of| of.age >= time)
     }
 
     /// What a server is to be asked now.
@@ -325,6 +343,15 @@ impl Visitor {
             convicted: self.convicted(),
             silent,
         }
+    }
+
+    /// Whether all places of the round that collects are taken, and none by this device.
+    #[must_use]
+    pub fn is_left_out(&self) -> bool {
+        let lacks = |own: &Participant| own.awaited().is_none() && own.places() == 0;
+        let taken = self.here().collecting.and_then(|of| usize::try_from(of.places).ok());
+        let full = taken.is_some_and(|taken| taken >= self.room.shape().rows);
+        full && self.participant.as_ref().is_some_and(lacks)
     }
 
     /// Who was convicted, as t + 1 servers say, and of what.

@@ -134,25 +134,35 @@ impl<K: Keys> Service<K> {
         };
         match epoch.slot_of(&client) {
             Some(slot) => {
+                let elsewhere = epoch.place(slot).map(|place| place.home);
+                if elsewhere.is_some_and(|home| epoch.evens_out(home, self.me)) {
+                    self.ask_place(request);
+                }
                 self.give_masks(request, slot, effects);
                 self.show_in(request.epoch, slot, effects);
             }
-            None if epoch.collects() => {
-                // Bounded by what a home may still give out, whether a word about them has been
-                // said or not; whoever comes later is told nothing, and asks the next home. Who has
-                // got a place elsewhere meanwhile takes none of them.
-                let room = self.room.quota().saturating_sub(epoch.of_home(self.me));
-                let admitted = self.room.admits(&client);
-                let mine = request.home == self.me && self.collected.asked.len() < room && admitted;
-                if mine && self.collected.asked.insert(client.0) {
-                    self.collected.waiting.push_back(request.assignment());
-                    self.stirred = true;
-                }
-            }
+            None if epoch.collects() => self.ask_place(request),
             None => {
                 let now = self.state.collecting().map(|(number, _)| number);
                 effects.replies.push((client, ToClient::Now(now)));
             }
+        }
+    }
+
+    /// Remembers who asks this home for a place. Bounded by what a home may still give out, whether
+    /// a word about them has been said or not; whoever comes later is told nothing, and asks
+    /// another home. Who has got a place elsewhere meanwhile takes none of them.
+    fn ask_place(&mut self, request: &Request) {
+        let Some(epoch) = self.state.epochs.get(&request.epoch).filter(|epoch| epoch.collects())
+        else {
+            return;
+        };
+        let room = self.room.quota().saturating_sub(epoch.of_home(self.me));
+        let admitted = self.room.admits(&request.client);
+        let mine = request.home == self.me && self.collected.asked.len() < room && admitted;
+        if mine && self.collected.asked.insert(request.client.0) {
+            self.collected.waiting.push_back(request.assignment());
+            self.stirred = true;
         }
     }
 

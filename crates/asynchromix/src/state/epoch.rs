@@ -182,15 +182,29 @@ impl Epoch {
     }
 
     /// One place for a key, and so many for a home, which the participant has named; the first one
-    /// ordered counts.
+    /// ordered counts, unless a later one makes the homes more alike.
     fn assign(&mut self, room: &Room, epoch: u64, home: PartyId, assigned: &Assignment) {
         let Assignment { client, exchange, signature } = *assigned;
-        let free = self.places.len() < self.rows && self.of_home(home) < room.quota();
+        let at = self.places.iter().position(|place| place.client == client);
+        let fits = match at {
+            Some(at) => self.evens_out(self.places[at].home, home),
+            None => self.places.len() < self.rows && room.admits(&client),
+        };
         let request = Request { epoch, client, exchange, home, signature };
-        let fresh = free && room.admits(&client) && self.slot_of(&client).is_none();
-        if fresh && request.verifies(room) {
-            self.places.push(Place { client, home, declared: BTreeMap::new() });
+        if !fits || self.of_home(home) >= room.quota() || !request.verifies(room) {
+            return;
         }
+        match at {
+            Some(at) => self.places[at].home = home,
+            None => self.places.push(Place { client, home, declared: BTreeMap::new() }),
+        }
+    }
+
+    /// Whether homes are more alike when a place of one is the other's. Each such move makes them
+    /// so, so there are few.
+    #[must_use]
+    pub fn evens_out(&self, from: PartyId, to: PartyId) -> bool {
+        self.of_home(to) + 1 < self.of_home(from)
     }
 
     /// A server's first word about a slot counts; it takes none back.

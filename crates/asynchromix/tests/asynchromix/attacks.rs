@@ -389,6 +389,31 @@ fn one_slot_for_a_key_and_a_quota_for_a_home() {
     assert_eq!(epoch.places.len(), 2 + room.quota());
 }
 
+/// A place goes to another home if its owner asked that one and homes are more alike then: no home
+/// gathers places that way.
+#[test]
+fn places_go_to_emptier_homes_only() {
+    let (room, mut state) = collecting(4, SHAPE);
+    let owners: Vec<_> = (0..5).map(client).collect();
+    let mut places = |author: usize, word: &Word| {
+        drop(state.apply(&room, id(author), word));
+        let (_, epoch) = state.collecting().unwrap();
+        let keys: Vec<_> = epoch.places.iter().map(|place| place.client).collect();
+        assert_eq!(keys.len(), keys.iter().collect::<std::collections::BTreeSet<_>>().len());
+        epoch.places.iter().map(|place| place.home.0).collect::<Vec<_>>()
+    };
+    places(0, &assign(&room, 0, &owners[..4]));
+    assert_eq!(places(1, &assign(&room, 1, &owners[4..])), [0, 0, 0, 0, 1]);
+    // Nobody but the home that the owner named.
+    assert_eq!(places(2, &assign(&room, 1, &owners[..1])), [0, 0, 0, 0, 1]);
+    assert_eq!(places(1, &assign(&room, 1, &owners[..1])), [1, 0, 0, 0, 1]);
+    // Three and two are as alike as can be.
+    assert_eq!(places(1, &assign(&room, 1, &owners[1..3])), [1, 0, 0, 0, 1]);
+    assert_eq!(places(0, &assign(&room, 0, &owners)), [1, 0, 0, 0, 1]);
+    // From each of the two as long as that has two more.
+    assert_eq!(places(3, &assign(&room, 3, &owners)), [3, 3, 0, 0, 1]);
+}
+
 /// t servers' votes close nothing; a final list before the closing does not count; words about
 /// other epochs are nothing.
 #[test]

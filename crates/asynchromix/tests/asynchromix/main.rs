@@ -16,6 +16,7 @@ mod sabotage;
 mod storms;
 mod trial;
 mod visits;
+mod wait;
 mod world;
 
 pub use ostrakon_testkit::nightly;

@@ -45,7 +45,8 @@ pub enum End {
     Client(usize),
 }
 
-type Flight = (End, End, Arc<[u8]>);
+/// A message on its way.
+pub type Flight = (End, End, Arc<[u8]>);
 
 /// What becomes of a message on its way: `None` for lost.
 pub type Meddle = Box<dyn FnMut(End, End, &[u8]) -> Option<Vec<u8>>>;
@@ -375,7 +376,13 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, (from, to, bytes): Flight) {
+    /// What was sent and has not arrived, for a scheduler that delivers it by itself.
+    pub fn depart(&mut self) -> Vec<Flight> {
+        std::mem::take(&mut self.pool)
+    }
+
+    /// A message arrives.
+    pub fn deliver(&mut self, (from, to, bytes): Flight) {
         let Some(bytes) = (self.meddle)(from, to, &bytes) else { return };
         match (from, to) {
             (End::Server(from), End::Server(to)) => {
