@@ -94,7 +94,7 @@ impl MixVisitor {
     }
 
     /// How the room and the own message stand: JSON of `{entries, epoch, places, rows, waited,
-    /// mixing, ready, ended, convicted, silent, admitted, message, handed, in}`.
+    /// mixing, ready, ended, convicted, silent, admitted, message, handed, covers, left_out, in}`.
     pub fn here(&self) -> String {
         inner::here(&self.0)
     }

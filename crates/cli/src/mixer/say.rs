@@ -111,6 +111,10 @@ fn describe(visitor: &Visitor) -> String {
             format!("the message waits here: {}", words::stock(&here))
         }
         None if here.collecting.is_none() => "waiting for the next round".to_owned(),
+        None if visitor.is_left_out() => format!(
+            "all {} places of this round are taken; waiting for the next one",
+            visitor.room().shape().rows
+        ),
         None => "looking for a place".to_owned(),
     };
     format!("{stands}{silent}")

@@ -81,6 +81,10 @@ struct Here {
     message: Option<String>,
     /// Whether the message is handed in.
     handed: bool,
+    /// Whether a cover is, instead.
+    covers: bool,
+    /// Whether all places of the round are others'.
+    left_out: bool,
     #[serde(rename = "in")]
     is_in: bool,
 }
@@ -186,6 +190,8 @@ pub fn here(visitor: &Visitor) -> String {
         admitted: visitor.is_admitted(),
         message: message.map(|text| String::from_utf8_lossy(text).into_owned()),
         handed: own.is_some_and(|participant| participant.carries()),
+        covers: own.is_some_and(|participant| participant.covers()),
+        left_out: visitor.is_left_out(),
         is_in: own.is_some_and(|participant| participant.is_in()),
     })
 }
@@ -253,7 +259,9 @@ mod tests {
         let kept = kept(&mut visitor).unwrap();
         let again = room.take_part(Some(&kept), None).unwrap();
         assert_eq!(again.participant().unwrap().key(), visitor.participant().unwrap().key());
-        assert!(here(&again).contains(r#""message":"hello","handed":false,"in":false"#));
+        assert!(here(&again).contains(
+            r#""message":"hello","handed":false,"covers":false,"left_out":false,"in":false"#
+        ));
         assert!(room.take_part(Some(&kept[1..]), None).is_err());
         assert!(room.take_part(None, Some("short")).is_err());
         assert_eq!(entries(&again, 0.0), "[]");

@@ -25,6 +25,8 @@ function shown(servers: number, how: Partial<Here>): string {
     admitted: true,
     message: null,
     handed: false,
+    covers: false,
+    left_out: false,
     in: false,
     ...how,
   };
@@ -66,4 +68,12 @@ test('that all are there is told', () => {
   const body = shown(4, {});
   expect(told(body)).toBe(t.servers.fine(4));
   expect(alarms(body)).toBe(0);
+});
+
+test('of how many rounds are left, and what then, everybody is told in plain words', () => {
+  const body = shown(4, { silent: [3], ended: 'away', ready: 2 });
+  expect(body).toContain('2 further rounds are prepared. No more can be prepared while servers');
+  const none = shown(4, { silent: [3], ended: 'away', ready: 0, epoch: null });
+  expect(none).toContain('No round is open now.');
+  expect(none).toMatch(/No further round is prepared\..*the room waits; nothing is lost\./s);
 });

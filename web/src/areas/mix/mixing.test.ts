@@ -53,6 +53,8 @@ class Machine {
         silent: [],
         admitted: true,
         handed: false,
+        covers: false,
+        left_out: false,
         in: false,
       }),
   };

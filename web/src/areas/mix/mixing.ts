@@ -49,6 +49,8 @@ const hereShape = record({
   admitted: flag,
   message: optional(text),
   handed: flag,
+  covers: flag,
+  left_out: flag,
   in: flag,
 });
 

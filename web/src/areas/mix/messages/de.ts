@@ -60,7 +60,11 @@ export const de: typeof en = {
       spoilt:
         'Deine Nachricht wartet auf diesem Gerät. Neue Runden werden verdorben, ehe sie beginnen, und niemand kann beweisen, von wem.',
     },
+    covered:
+      'Dieses Gerät hat für diese Runde eine leere Nachricht abgegeben; das verbirgt, wer etwas sagt. Deine kommt mit der nächsten.',
     placed: 'Deine Nachricht wird abgegeben…',
+    full: (places) =>
+      `Alle ${places} Plätze dieser Runde sind belegt. Deine Nachricht wartet auf einen in der nächsten.`,
     handed:
       'Deine Nachricht ist abgegeben. Sie wartet, bis genug Server zeigen, dass sie sie haben.',
     in: 'Drin. Was die Server jetzt auch tun: Deine Nachricht kommt mit dieser Runde heraus.',

@@ -59,7 +59,11 @@ export const en = {
       spoilt:
         'Your message waits on this device. New rounds are spoilt before they begin, and nobody can prove by whom.',
     },
+    covered:
+      'This device has handed in an empty message for this round, which hides who says something. Yours goes with the next one.',
     placed: 'Your message is being handed in…',
+    full: (places: number) =>
+      `All ${places} places of this round are taken. Your message waits for one in the next round.`,
     handed: 'Your message is handed in. It waits until enough servers show that they have it.',
     in: 'In. Whatever the servers do now, your message comes out with this round.',
     back: 'Take it back',
