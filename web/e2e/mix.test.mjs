@@ -113,7 +113,10 @@ test('a mixing server offers what it has, and its operator sees how it stands', 
 
     mix.kill(3);
     await page.locator('[data-state=away]').waitFor();
-    await page.locator('[data-ended=away]').waitFor();
+    const ended = await page.locator('[data-ended=away]').textContent();
+    assert.match(ended ?? '', /prepared\. No more can be prepared while servers are away/);
+    const remedy = await page.locator('[data-remedy]').textContent();
+    assert.match(remedy ?? '', /starts it with its data.*--restored.*with 5 servers/);
     await page.setViewportSize(PHONE.viewport);
     await operator.fits();
     await operator.isAccessible();

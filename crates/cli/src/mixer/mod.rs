@@ -159,6 +159,9 @@ fn found(options: &FoundOptions) -> Result<()> {
     let room = description.room()?;
     if let Some(people) = options.listed {
         ensure_enough(people, &description)?;
+        if let Some(told) = turns(people, options.room.places) {
+            eprintln!("{told}");
+        }
     }
     if let Some(path) = &options.links {
         let link = |seed: &Secret| {
@@ -199,6 +202,17 @@ fn ensure_enough(people: usize, description: &Description) -> Result<()> {
     Ok(())
 }
 
+/// What is told where more people are listed than a round has places.
+fn turns(people: usize, places: usize) -> Option<String> {
+    (people > places).then(|| {
+        format!(
+            "--listed {people}: a round has {places} places, so not all can take part in each, and \
+             who finds none waits for the next one; --places {} has one for everybody",
+            people.next_power_of_two()
+        )
+    })
+}
+
 /// The link at one of the servers.
 fn link_of(description: &Description, server: usize, room: &ostrakon_asynchromix::Room) -> Link {
     Link { origin: description.servers[server].url.clone(), room: room.digest(), seed: None }
@@ -228,5 +242,12 @@ mod tests {
         assert!(ensure_enough(6, &of(4, 1, 4)).is_ok());
         assert!(ensure_enough(7, &of(7, 2, 5)).is_ok() && ensure_enough(6, &of(7, 2, 5)).is_err());
         assert!(ensure_enough(1, &of(4, 1, 1)).is_ok(), "a trial");
+    }
+
+    #[test]
+    fn a_list_longer_than_a_round_takes_turns_and_is_told_so() {
+        assert_eq!(turns(128, 128), None);
+        let told = turns(129, 128).unwrap();
+        assert!(told.contains("a round has 128 places") && told.contains("--places 256"), "{told}");
     }
 }

@@ -95,5 +95,8 @@ fn print(here: &Here, names: &[String]) -> Result<()> {
     for party in &here.silent {
         output::line(&format!("{} does not answer", words::name(names, *party)))?;
     }
+    if let Some(remedy) = words::remedy(here, names.len()) {
+        output::line(&remedy)?;
+    }
     words::convicted(here, names).iter().try_for_each(|line| output::line(line))
 }

@@ -48,6 +48,18 @@ pub fn stock(here: &Here) -> String {
     format!("{left}; {then}")
 }
 
+/// What helps where a server that every round needs is away. `servers` are all of the room.
+pub fn remedy(here: &Here, servers: usize) -> Option<String> {
+    (here.ended == Some(End::Away)).then(|| {
+        format!(
+            "what helps: whoever runs a server that does not answer starts it with its data, or \
+             once with --restored if they are lost; where one may be away for long, found the \
+             next room with {} servers",
+            servers + 1
+        )
+    })
+}
+
 /// Whether the room is at its end for good: no round is under way, and none can come.
 pub fn is_over(here: &Here) -> bool {
     let idle = here.collecting.is_none() && here.mixing == 0 && here.ready == 0;

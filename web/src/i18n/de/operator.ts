@@ -45,6 +45,8 @@ export const de: Operator = {
       spare
         ? `Weitere werden vorbereitet, auch wenn ${may === 1 ? 'ein Server fehlt' : `${may} Server fehlen`} oder beim Lügen ertappt ${may === 1 ? 'wird' : 'werden'}; mit mehr ist es zu Ende.`
         : 'Weitere werden vorbereitet, solange alle Server da sind: Fehlt einer, kommen keine, bis er zurück ist; wird einer beim Lügen ertappt, kommen nie mehr welche.',
+    remedy: (servers) =>
+      `Was hilft: Wer den Server betreibt, der fehlt, startet ihn mit seinen Daten, oder einmal mit --restored, wenn sie verloren sind. Wo einer lange fehlen kann, gründet den nächsten Raum mit ${servers + 1} Servern.`,
     prepared: 'Vorbereitet',
     open: 'Jetzt offen',
     none: 'keine',

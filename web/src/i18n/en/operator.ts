@@ -41,6 +41,8 @@ export const en = {
       spare
         ? `More are being prepared, also if ${may === 1 ? 'one server is' : `${may} servers are`} away or caught lying; with more it ends.`
         : 'More are being prepared, as long as all servers are there: with one away no more come until it is back, with one caught lying none ever.',
+    remedy: (servers: number) =>
+      `What helps: whoever runs the server that is away starts it with its data, or once with --restored if they are lost. Where one may be away for long, found the next room with ${servers + 1} servers.`,
     prepared: 'Prepared',
     open: 'Open now',
     none: 'none',

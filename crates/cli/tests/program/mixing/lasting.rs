@@ -92,6 +92,8 @@ fn four_servers_of_which_one_is_dead_give_the_rounds_that_they_promised() {
     until(&link, "stock", |now| now["prepared"] == 2 && now["open"] == true);
     servers.kill(3);
     let before = servers.until(0, "silence", |now| now["ended"] == "away");
+    let words = String::from_utf8(run(&["mixer", "status", &link]).stdout).unwrap();
+    assert!(words.contains("2 further rounds are prepared; more need a server"), "{words}");
     assert!(before["ready"] == 2 && !before["collecting"].is_null(), "{before}");
     let promised = before["entries"].as_u64().unwrap() + 3;
     let over = |now: &Value| now["entries"] == promised && now["collecting"].is_null();
@@ -123,8 +125,14 @@ fn four_servers_of_which_one_is_dead_give_the_rounds_that_they_promised() {
     assert!(now["entries"] == promised && now["open"] == false, "{now}");
     assert!(now["prepared"] == 0 && now["ended"] == "away", "{now}");
     let words = String::from_utf8(run(&["mixer", "status", &link]).stdout).unwrap();
-    let plain =
-        ["no further round is prepared", "until it is back the room waits", "nothing is lost"];
+    let plain = [
+        "no further round is prepared",
+        "until it is back the room waits",
+        "nothing is lost",
+        "server-4 does not answer",
+        "starts it with its data",
+        "found the next room with 5 servers",
+    ];
     assert!(plain.iter().all(|one| words.contains(one)), "{words}");
     // It comes back, and what waits is said.
     servers.start(3);
