@@ -364,4 +364,34 @@ pub(super) const LEDGER: &[Tested] = &[
             to: "[&context.founding.0, &0_u32.to_le_bytes()]",
         }],
     },
+    Tested {
+        name: "another key after one that is finished",
+        package: "ostrakon-agreement",
+        test: "nothing_is_signed_after_a_finished_key",
+        edits: &[Edit {
+            file: "crates/agreement/src/dkg/attempts.rs",
+            from: "(i != at && other.has_finished()) || ",
+            to: "",
+        }],
+    },
+    Tested {
+        name: "a checkpoint that t servers signed",
+        package: "ostrakon-agreement",
+        test: "checkpoint_of_t_signatures",
+        edits: &[Edit {
+            file: "crates/agreement/src/dag/checkpoint.rs",
+            from: "if !checkpoint.is_signed_by(self.params.believed(), ",
+            to: "if !checkpoint.is_signed_by(self.params.believed() - 1, ",
+        }],
+    },
+    Tested {
+        name: "one server's signature counts twice",
+        package: "ostrakon-agreement",
+        test: "checkpoint_of_t_signatures",
+        edits: &[Edit {
+            file: "crates/agreement/src/block.rs",
+            from: "votes.is_sorted_by(|a, b| a.0 < b.0)",
+            to: "votes.is_sorted_by(|a, b| a.0 <= b.0)",
+        }],
+    },
 ];

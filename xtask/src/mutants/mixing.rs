@@ -284,4 +284,91 @@ pub(super) const MIXING: &[Tested] = &[
             to: "k > shape.powers",
         }],
     },
+    Tested {
+        name: "a coefficient beyond k in place of the last",
+        package: "ostrakon-robust",
+        test: "open_k_plus_1",
+        edits: &[Edit {
+            file: "crates/robust/src/program/powermix.rs",
+            from: "sum[i] * factorials[i]",
+            to: "sum[i + usize::from(i + 1 == from + k)] * factorials[i]",
+        }],
+    },
+    Tested {
+        name: "sums that are not computed again",
+        package: "ostrakon-robust",
+        test: "sums_of_nothing_are_refused",
+        edits: &[Edit {
+            file: "crates/robust/src/program/powermix.rs",
+            from: "if self.agrees_with(&carriers) {",
+            to: "if self.agrees_with(&carriers) || !carriers.is_empty() {",
+        }],
+    },
+    Tested {
+        name: "roots that are sought with their multiples",
+        package: "ostrakon-robust",
+        test: "repeated_keys_keep_their_number",
+        edits: &[Edit {
+            file: "crates/robust/src/program/powermix.rs",
+            from: "poly::divide(&f, &repeated).0 } else",
+            to: "poly::divide(&f, &[repeated[repeated.len() - 1]]).0 } else",
+        }],
+    },
+    Tested {
+        name: "wires that their seeds do not hide",
+        package: "ostrakon-robust",
+        test: "seed_in_base_field",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/proof.rs",
+            from: "values.fold(seed * seed_factor, ",
+            to: "values.fold(seed * seed_factor * Fp2::ZERO, ",
+        }],
+    },
+    Tested {
+        name: "wires that are added without weights",
+        package: "ostrakon-robust",
+        test: "errors_that_cancel_between_wires",
+        edits: &[
+            Edit {
+                file: "crates/robust/src/offline/proof.rs",
+                from: "weight = weight * chi;\n        }\n        proof\n",
+                to: "weight = weight * chi * Fp2::ZERO + Fp2::ONE;\n        }\n        proof\n",
+            },
+            Edit {
+                file: "crates/robust/src/offline/proof.rs",
+                from: "weight = weight * chi;\n        }\n        wires",
+                to: "weight = weight * chi * Fp2::ZERO + Fp2::ONE;\n        }\n        wires",
+            },
+        ],
+    },
+    Tested {
+        name: "one dealer alone",
+        package: "ostrakon-robust",
+        test: "dealers_are_t_plus_1_different_members",
+        edits: &[Edit {
+            file: "crates/robust/src/offline/shuffle_stock.rs",
+            from: "self.dealers.len() > committee.corrupt()",
+            to: "!self.dealers.is_empty()",
+        }],
+    },
+    Tested {
+        name: "elements in another encoding",
+        package: "ostrakon-robust",
+        test: "not_canonical",
+        edits: &[Edit {
+            file: "crates/robust/src/message.rs",
+            from: "Fp::from_le_bytes(*word).is_ok())",
+            to: "Fp::from_le_bytes(*word).is_ok() || word[7] == 0xff)",
+        }],
+    },
+    Tested {
+        name: "a network without its last iteration",
+        package: "ostrakon-robust",
+        test: "eight_rows_are_nearly_uniform",
+        edits: &[Edit {
+            file: "crates/robust/src/program/butterfly.rs",
+            from: "rows.ilog2() as usize + 1",
+            to: "rows.ilog2() as usize",
+        }],
+    },
 ];
