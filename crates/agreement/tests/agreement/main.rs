@@ -1,6 +1,7 @@
 //! The ledger under adversaries. `OSTRAKON_NIGHTLY` runs a hundred times as many schedules.
 
 mod attacks;
+mod checkpoints;
 mod costs;
 mod founded;
 mod keys;

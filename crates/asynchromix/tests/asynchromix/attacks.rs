@@ -17,9 +17,8 @@ use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_party::PartyId;
 use ostrakon_robust::client::{Masked, Submission};
 
-use crate::world::{
-    End, Role, SHAPE, World, id, key_behind, room, signing, spoil_stock, submission,
-};
+use crate::devices::{key_behind, submission};
+use crate::world::{End, Role, SHAPE, World, id, room, signing, spoil_stock};
 
 fn stocked(n: usize, seed: u64) -> World {
     let mut world = World::new(n, seed);

@@ -12,7 +12,8 @@ use ostrakon_asynchromix::{Key, Shape};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, SigningKey};
 
-use crate::world::{End, Role, SHAPE, World, id, submission};
+use crate::devices::submission;
+use crate::world::{End, Role, SHAPE, World, id};
 
 /// Keys of whom a server has written down that they ask it, in words that are not ordered.
 fn assigned(world: &World, server: usize) -> usize {

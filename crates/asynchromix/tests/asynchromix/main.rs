@@ -3,6 +3,7 @@
 
 mod attacks;
 mod described;
+mod devices;
 mod disk;
 mod founding;
 #[path = "../../../agreement/tests/agreement/keys.rs"]
@@ -15,8 +16,6 @@ mod limits;
 mod sabotage;
 mod storms;
 mod trial;
-mod visits;
-mod wait;
 mod world;
 
 pub use ostrakon_testkit::nightly;

@@ -17,8 +17,9 @@ use ostrakon_crypto::hash::digest;
 use ostrakon_robust::client::Submission;
 use ostrakon_testkit::{Draw, Mutation};
 
+use crate::devices::{key_behind, submission};
 use crate::nightly;
-use crate::world::{End, SHAPE, World, id, key_behind, room, submission};
+use crate::world::{End, SHAPE, World, id, room};
 
 const CORRUPT: usize = 3;
 const AWAY: usize = 1;

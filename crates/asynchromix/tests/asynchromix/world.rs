@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ostrakon_agreement::Params;
 use ostrakon_asynchromix::board::{Outcome, SignedEntry};
-use ostrakon_asynchromix::message::{Message, RunId, ToServer};
+use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::room::KEPT;
 use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
@@ -588,19 +588,5 @@ impl World {
                 assert!(corrupt, "seed {}: {i} says of {party}: {told:?}", self.seed);
             }
         }
-    }
-}
-
-/// The key that a participant makes of its secret, so that a corrupt one can sign with it.
-pub fn key_behind(secret: &Secret) -> SigningKey {
-    let key = secret.derive("ostrakon/v1/asynchromix/participant key", &[]);
-    SigningKey::from_seed(key.expose())
-}
-
-/// The slot and epoch of a participant's row on its way, if that is what the bytes are.
-pub fn submission(bytes: &[u8], room: &Room) -> Option<(u64, u32)> {
-    match ToServer::decode(bytes, room).ok()? {
-        ToServer::Submit { epoch, slot, .. } => Some((epoch, slot)),
-        _ => None,
     }
 }

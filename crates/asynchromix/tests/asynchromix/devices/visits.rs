@@ -15,7 +15,8 @@ use ostrakon_asynchromix::word::Word;
 use ostrakon_asynchromix::{Shape, Visitor};
 use ostrakon_crypto::{Secret, Signature};
 
-use crate::world::{Role, SHAPE, World, id, key_behind, room};
+use super::key_behind;
+use crate::world::{Role, SHAPE, World, id, room};
 
 /// A device: what is in its memory, and what is on its disk.
 struct Device {
