@@ -1,19 +1,15 @@
 //! t servers are killed, frozen or corrupt, one is restored: among four, and at night among five,
 //! seven and ten, too.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_asynchromix::evidence::Deed;
-use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_asynchromix::visitor::End;
-use ostrakon_mixer::{Links, Peers};
-use ostrakon_net::Identity;
 use ostrakon_testkit::nightly;
 
 use crate::lies::Lie;
 use crate::turncoat::{Turncoat, Will};
-use crate::world::{Devices, PATIENCE, World, copy, id, identity, standing, stocked, wait};
+use crate::world::{Devices, PATIENCE, World, copy, id, standing, stocked, wait};
 
 /// Rounds at most in which a server that has turned takes part.
 const MORE_ROUNDS: u8 = 10;
@@ -77,58 +73,7 @@ async fn frozen_servers_cost_nobody_its_line_and_go_on() {
 #[tokio::test]
 async fn servers_that_speak_garbage_cost_nobody_its_line() {
     for &n in sizes() {
-        let mut world = World::new(n);
-        stocked(&world).await;
-        let said = lines("garbage", n + 3);
-        let mut devices = Devices::saying(&world, &said, 3);
-        devices.until(&world, "in", under_way).await;
-        // The first ones dial all later ones.
-        let hostile: Vec<_> = (0..world.corrupt())
-            .map(|i| {
-                world.kill(i);
-                tokio::spawn(garbage(&world, i))
-            })
-            .collect();
-        devices.until(&world, "said", Devices::all_said).await;
-        hostile.iter().for_each(tokio::task::JoinHandle::abort);
-        assert_eq!(devices.read(), said);
-    }
-}
-
-/// What a server says to all later ones that has nothing else to say.
-fn garbage(world: &World, of: usize) -> impl Future<Output = ()> + use<> {
-    let keys = world.room.identities().as_slice().to_vec();
-    let others = keys.iter().copied().zip(world.addresses.iter().cloned()).skip(of + 1);
-    let dialled: Vec<_> = others.collect();
-    let peers =
-        Peers { dialling: Vec::new(), dialled: dialled.clone(), longest: world.room.longest() };
-    let own = Identity::from_seed(identity(of).expose());
-    async move {
-        let (links, mut frames) = Links::start(&own, None, peers);
-        let mut round = 0_usize;
-        loop {
-            round += 1;
-            for (key, _) in &dialled {
-                let noise: Vec<u8> = (0..97).map(|i| (i * round % 251) as u8).collect();
-                links.send(key, noise.into());
-                links.send(key, vec![0xff; 1 << 18].into());
-                for (epoch, byte) in [(0, 1), (0, 2), (u64::MAX, 3)] {
-                    let run = RunId::Epoch(epoch);
-                    let forged = Message::Run(run, vec![byte; 200].into()).encode();
-                    links.send(key, forged.into());
-                    let asked = Message::Again(run, vec![[byte; 3]; 300]).encode();
-                    links.send(key, asked.into());
-                    links.send(key, Message::AskState(epoch).encode().into());
-                    links.send(key, Message::Row(epoch, 0, vec![byte; 9].into()).encode().into());
-                }
-            }
-            // What it hears it says to all others, as its own.
-            while let Ok(frame) = frames.try_recv() {
-                let bytes: Arc<[u8]> = frame.bytes.into();
-                dialled.iter().for_each(|(key, _)| links.send(key, Arc::clone(&bytes)));
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        turned(n, Will::Garbage, 50).await;
     }
 }
 
@@ -143,7 +88,7 @@ async fn turned(n: usize, will: Will, seed: u8) -> (World, usize) {
     let mut turncoats = Vec::new();
     for i in 1..=world.corrupt() {
         world.kill(i);
-        turncoats.push(Turncoat::start(&world, i, will).await);
+        turncoats.push(Turncoat::start(&world.place(i), will).await);
     }
     devices.until(&world, "said", Devices::all_said).await;
     assert_eq!(devices.read(), said);
@@ -198,7 +143,7 @@ async fn a_liar_in_preparation_is_convicted_before_everybody() {
         stocked(&world).await;
         let liar = n - 1;
         world.kill(liar);
-        let _turncoat = Turncoat::start(&world, liar, Will::Lies(lie)).await;
+        let _turncoat = Turncoat::start(&world.place(liar), Will::Lies(lie)).await;
         let mut devices = Devices::saying(&world, &lines("liar", n + 3), 80);
         devices.until(&world, "said", Devices::all_said).await;
         // With five servers two rounds may use up what was prepared without it.

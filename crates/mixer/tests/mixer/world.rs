@@ -18,8 +18,9 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_mixer::{Config, Report, Runner, Visits};
 use ostrakon_party::PartyId;
 use ostrakon_testkit::free_ports;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+
+use crate::turncoat::{Place, bind};
 
 /// How long anything may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -121,6 +122,17 @@ impl World {
         self.servers[i] = Some(Server { control, visits, thread: Some(thread) });
     }
 
+    /// A server's place, for whoever takes it.
+    pub fn place(&self, me: usize) -> Place {
+        Place {
+            room: Arc::clone(&self.room),
+            me,
+            identity: identity(me),
+            addresses: self.addresses.clone(),
+            journal: self.home(me),
+        }
+    }
+
     /// How many of its servers may be corrupt.
     pub fn corrupt(&self) -> usize {
         self.room.trust().corrupt()
@@ -137,16 +149,6 @@ impl World {
         self.frozen.borrow_mut().insert(i);
         self.servers[i].as_ref().unwrap().control.send(Control::Freeze(frozen)).unwrap();
         thaw
-    }
-}
-
-pub async fn bind(address: &str) -> TcpListener {
-    loop {
-        match TcpListener::bind(address).await {
-            Ok(listener) => return listener,
-            // The one before is still closing.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::liar::Liar;
 use super::lies::Lie;
 use super::servers::{Servers, name};
+use super::turncoat::Will;
 use super::{SHAPE, speak, status, until};
 use crate::common::{complaint, json, nightly, run};
 
@@ -17,7 +18,7 @@ fn a_liar_is_convicted_by_a_file_that_anybody_can_judge() {
         let mut servers = Servers::found(n, &SHAPE);
         let (liar, link) = (n - 1, servers.link.clone());
         (0..liar).for_each(|i| servers.start(i));
-        let corrupt = Liar::start(&servers.home(liar), lie);
+        let corrupt = Liar::start(&servers.home(liar), Will::Lies(lie));
         let named = json!([{ "server": liar, "name": name(liar), "deed": deed }]);
         until(&link, "conviction", |now| now["convicted"] == named);
         let case = servers.file("case.json");

@@ -7,6 +7,8 @@ mod liar;
 #[path = "../../../../asynchromix/tests/asynchromix/lies.rs"]
 mod lies;
 mod servers;
+#[path = "../../../../mixer/tests/mixer/turncoat.rs"]
+mod turncoat;
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +18,9 @@ use serde_json::{Value, json};
 use crate::common::{
     Up, board, complaint, file, free_base_port, json, nightly, run, said, signal, values,
 };
-use servers::{Servers, readiness};
+use liar::Liar;
+use servers::{Servers, name, readiness};
+use turncoat::Will;
 
 /// Places of a small room, and bytes of a message in it.
 const PLACES: u64 = 16;
@@ -122,6 +126,48 @@ fn rooms_go_on_while_servers_are_dead() {
         }
         until(&link, "return", |now| now["silent"] == json!([]) && now["ended"].is_null());
     }
+}
+
+/// t servers that were honest until there was stock are corrupt from then on.
+fn go_on_beside(will: Will) {
+    for &(n, t) in if nightly() { sizes() } else { &[(4, 1)] } {
+        let mut servers = Servers::found(n, &SHAPE);
+        (0..n).for_each(|i| servers.start(i));
+        let link = servers.link.clone();
+        until(&link, "stock", |now| now["prepared"].as_u64() >= Some(1) && now["open"] == true);
+        let corrupt: Vec<Liar> = (1..=t)
+            .map(|i| {
+                servers.kill(i);
+                Liar::start(&servers.home(i), will)
+            })
+            .collect();
+        let device = servers.file("device");
+        ["one", "two"].iter().for_each(|text| speak(&link, text, &device));
+        assert_eq!(board(&link), ["one", "two"]);
+        if will == Will::Equivocates && n == 4 {
+            assert!(corrupt[0].contradictions() > 0, "it said nothing twice");
+        }
+        // Who is named is corrupt.
+        let honest: Vec<String> = (t + 1..n).chain([0]).map(name).collect();
+        let evidence = json(&["mixer", "evidence", &link, "--json"]).remove(0);
+        let named = evidence.as_array().unwrap().iter().map(|case| case["name"].as_str().unwrap());
+        named.for_each(|named| assert!(!honest.iter().any(|of| of == named), "{evidence}"));
+    }
+}
+
+#[test]
+fn rooms_go_on_beside_servers_that_speak_garbage() {
+    go_on_beside(Will::Garbage);
+}
+
+#[test]
+fn rooms_go_on_beside_servers_that_say_two_things() {
+    go_on_beside(Will::Equivocates);
+}
+
+#[test]
+fn rooms_go_on_beside_servers_that_are_always_late() {
+    go_on_beside(Will::Delays);
 }
 
 #[test]
