@@ -1,5 +1,5 @@
-//! `cargo xtask simulate`: many seeds of the simulation, in portions, so that a run that was stopped
-//! goes on where it was.
+//! `cargo xtask simulate`: many seeds of the simulation, in portions, so that a run that was
+//! stopped goes on where it was.
 
 use anyhow::Result;
 

@@ -1,4 +1,5 @@
-//! Hosts of rooms, those who open them, and those who take invitations, at servers that the test plays, in virtual time.
+//! Hosts of rooms, those who open them, and those who take invitations, at servers that the test
+//! plays, in virtual time.
 
 mod acting;
 mod claiming;

@@ -1,6 +1,6 @@
 //! What hosts, those who open rooms, and those who take invitations are played in every front end
-//! (`tests/traces/host*.json`, `opening*.json`, `claim.json`): the machines here, the command line's driver, whose
-//! tests include this file, and the page's.
+//! (`tests/traces/host*.json`, `opening*.json`, `claim.json`): the machines here, the command
+//! line's driver, whose tests include this file, and the page's.
 
 use ostrakon_broadcast::hosting::Deed;
 use ostrakon_client::Millis;

@@ -1,8 +1,10 @@
-//! What a host's device sends, who opens a room, and who takes an invitation, to the millisecond and
-//! to the byte: the same is played to the machines here, to the command line's driver, and to the page's.
+//! What a host's device sends, who opens a room, and who takes an invitation, to the millisecond
+//! and to the byte: the same is played to the machines here, to the command line's driver, and to
+//! the page's.
 //!
-//! The scripts are `tests/traces/host*.json`, `opening*.json` and `claim.json`. After a change of what is sent they
-//! are written anew with `OSTRAKON_TRACES=write`, and the difference is to be looked at.
+//! The scripts are `tests/traces/host*.json`, `opening*.json` and `claim.json`. After a change of
+//! what is sent they are written anew with `OSTRAKON_TRACES=write`, and the difference is to be
+//! looked at.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -191,8 +193,8 @@ fn write_claim() -> Script {
     Script { key: [40; 32], invitation: Some([30; 32]), ..script }
 }
 
-/// Somebody opens a room. With troubles, the first server is not the one to ask, and the others hear
-/// of the room late.
+/// Somebody opens a room. With troubles, the first server is not the one to ask, and the others
+/// hear of the room late.
 fn write_opening(troubles: bool) -> OpeningScript {
     let order = if troubles { vec![1, 0, 2] } else { vec![0, 1, 2] };
     let mut street = Street::new(&order, wish());
