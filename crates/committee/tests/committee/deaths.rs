@@ -137,9 +137,9 @@ async fn dies(count: usize, member: usize, moment: Moment) -> bool {
     died
 }
 
-/// By day these moments and the marks and exchanges at every so many places, of one member after the
-/// other; at night every moment and every place of every member, but for exchanges, of which it is
-/// every `nightly_step`-th.
+/// By day these moments and the marks and exchanges at every so many places, of one member after
+/// the other; at night every moment and every place of every member, but for exchanges, of which it
+/// is every `nightly_step`-th.
 async fn sweep(count: usize, by_day: &[Moment], step: usize, nightly_step: usize) -> usize {
     let mut deaths = 0;
     let nightly = ostrakon_testkit::nightly();
