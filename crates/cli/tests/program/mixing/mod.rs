@@ -130,7 +130,7 @@ fn rooms_go_on_while_servers_are_dead() {
 
 /// t servers that were honest until there was stock are corrupt from then on.
 fn go_on_beside(will: Will) {
-    for &(n, t) in if nightly() { sizes() } else { &[(4, 1)] } {
+    for (n, t) in sizes(4) {
         let mut servers = Servers::found(n, &SHAPE);
         (0..n).for_each(|i| servers.start(i));
         let link = servers.link.clone();
