@@ -54,7 +54,9 @@ export const de: Host = {
     sealing: 'wird versiegelt',
     company: 'wartet auf Einwürfe',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf das Wort von ${spoken(names)}`,
+      names.length === 0
+        ? 'wartet auf frühere Epochen'
+        : `wartet auf das Wort von ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `Sie hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts.`

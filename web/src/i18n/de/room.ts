@@ -215,7 +215,9 @@ export const de: Room = {
     sealing: 'wird versiegelt',
     company: 'Genug sind da: Es wird auf ihre Einwürfe gewartet',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'wartet auf frühere Epochen' : `wartet auf das Wort von ${spoken(names)}`,
+      names.length === 0
+        ? 'wartet auf frühere Epochen'
+        : `wartet auf das Wort von ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `Diese Epoche hätte um ${clock(since)} versiegelt werden können, aber frühere werden noch gemischt. Verloren ist nichts: Sie folgt, sobald die fertig sind.`

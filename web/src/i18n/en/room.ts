@@ -213,7 +213,9 @@ export const en = {
     sealing: 'being sealed',
     company: 'Enough are here: waiting for what they hand in',
     overdue: (names: string[]) =>
-      names.length === 0 ? 'waiting for earlier epochs' : `waiting for the word of ${spoken(names)}`,
+      names.length === 0
+        ? 'waiting for earlier epochs'
+        : `waiting for the word of ${spoken(names)}`,
     overdueHint: (names: string[], { since, opening }: { since: number; opening: boolean }) =>
       names.length === 0
         ? `This epoch could have been sealed at ${clock(since)}, but earlier ones are still being shuffled. Nothing is lost: it follows when they are done.`

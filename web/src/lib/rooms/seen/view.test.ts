@@ -122,7 +122,12 @@ test('whose word an epoch waits for is told by two servers, and by no one alone'
     came: 50_000,
   });
   const of = (...reports: Report[]) => epochView(reports, 1, 64, 0, trust)?.overdue;
-  expect(of(report({}), says(0), says(0))).toEqual({ number: 4, opening: false, since: 29_999, by: [0] });
+  expect(of(report({}), says(0), says(0))).toEqual({
+    number: 4,
+    opening: false,
+    since: 29_999,
+    by: [0],
+  });
   // Each knows of itself that it has spoken; only the one that both miss is silent.
   expect(of(says(1, 2), report({}, false), says(0, 1))?.by).toEqual([1]);
   expect(epochView([report({}), says(0), says(0)], 1, 64, 0, trust)?.sealsAt).toBeNull();
