@@ -8,8 +8,8 @@
 //! ([`may_wait`]). In every second case an honest server dies at one of its marks, before or behind
 //! it, and sends again.
 //! `OSTRAKON_NIGHTLY` runs 1,000 seeds, `OSTRAKON_SEEDS` as many as it says; a failure prints the
-//! case, which repeats it. A seed takes about 0.3 s of a core in each of the six sweeps, so that the
-//! night's form takes half an hour of one core.
+//! case, which repeats it. A seed takes about 0.3 s of a core in each of the six sweeps, so that
+//! the night's form takes half an hour of one core.
 
 use ostrakon_additive::three::epoch::{Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;

@@ -133,7 +133,7 @@ mod tests {
         let logs = said(&[(7, 1_000), (8, 1_000), (9, 1_000)]);
         logs.echoed(ONE, 7, 1_100);
         assert_eq!(logs.silent(1_000_000), [TWO]);
-        // The echoes of each word are awaited by a task of its own, so words are noted in any order.
+        // The echoes of each word are awaited by a task of its own: words are noted in any order.
         let logs = said(&[(8, 1_000), (7, 1_001)]);
         logs.echoed(ONE, 7, 1_100);
         assert_eq!(logs.silent(1_000_000), [TWO]);

@@ -422,8 +422,8 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
     warnings
 }
 
-/// Warns of whose word is missing to close an epoch, or to open the next one, once for each: without
-/// every server's word nothing is published.
+/// Warns of whose word is missing to close an epoch, or to open the next one, once for each:
+/// without every server's word nothing is published.
 fn overdue(overview: &Overview, mut warn: impl FnMut(WarningKind, u8, String)) {
     let mut longest: BTreeMap<Option<u8>, (u64, &str)> = BTreeMap::new();
     for room in &overview.rooms {
