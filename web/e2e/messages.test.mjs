@@ -198,9 +198,12 @@ test('a link that was taken back reaches nobody, and the page says what that may
   deployment,
 }) => {
   const links = await deployment.room('Letters', LETTERS);
-  const [ann, eve] = [await Correspondent.comes(browser), await Correspondent.comes(browser)];
+  const ann = await Correspondent.comes(browser, PHONE);
+  const eve = await Correspondent.comes(browser, PHONE);
   await ann.begin(links[0], 'Ann');
   const link = await ann.link('Eve');
+  await ann.fits();
+  await ann.picture('messages-links-phone');
   await ann.page.getByRole('button', { name: 'Take back the link for Eve' }).click();
   await ann.page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
   await ann.page.getByText('The link for Eve is taken back.').waitFor();
@@ -208,8 +211,9 @@ test('a link that was taken back reaches nobody, and the page says what that may
   await eve.add(link, 'Ann');
   await eve.write('Let me in.');
   await eve.page.getByText('may have taken this link back').waitFor();
+  await eve.fits();
   await eve.isAccessible();
-  await eve.picture('messages-unanswered-desktop');
+  await eve.picture('messages-unanswered-phone');
   assert.equal(await ann.page.locator('[data-contact]').count(), 0);
   // A link of one's own, and what is none, are refused with words.
   const own = await ann.link('Dora');
@@ -221,5 +225,13 @@ test('a link that was taken back reaches nobody, and the page says what that may
   await ann.page.getByLabel('Their contact link').fill('http://example.org');
   await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
   await ann.page.getByRole('alert').getByText('not a contact link').waitFor();
+  // German words are longer.
+  for (const [visitor, what] of /** @type {const} */ ([[ann, 'links'], [eve, 'unanswered']])) {
+    await visitor.page.getByLabel('Language').selectOption('Deutsch');
+    await visitor.page.locator('html[lang="de"]').waitFor();
+    await visitor.fits();
+    await visitor.isAccessible();
+    await visitor.picture(`messages-${what}-phone-de`);
+  }
   assert.deepEqual([...ann.complaints, ...eve.complaints], []);
 });
