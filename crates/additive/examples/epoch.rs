@@ -57,7 +57,7 @@ fn servers() -> Result<Servers, Box<dyn Error>> {
     let world = world.with_session(setup_session(&world.roster.keys));
     let chains = world.run(&Network::default(), |party| {
         let randomness = world.randomness(party.id, "set-up");
-        async move { set_up(&party, 0, randomness).await }.boxed_local()
+        async move { set_up(&party, 0, randomness, &Memory::default()).await }.boxed_local()
     });
     let (mut batches, mut session) = (Vec::new(), None);
     for chain in chains {

@@ -9,6 +9,7 @@ use axum::http::{Method, Request, StatusCode, header};
 use futures::future::BoxFuture;
 use ostrakon_api::{LogControl, Options, Problem, router};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_mixing::engine::Journal;
 use ostrakon_node::config::{Config, ServerConfig};
 use ostrakon_node::{EngineProvider, Engines, Service, SetUp, ThreeServers, Trusts};
 use ostrakon_party::{Party, SessionId};
@@ -28,7 +29,12 @@ impl EngineProvider for Lonely {
     fn setup_session(&self, _: &[VerifyingKey]) -> SessionId {
         SessionId(Digest([1; 32]))
     }
-    fn set_up(&self, _: Party, _: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
+    fn set_up(
+        &self,
+        _: Party,
+        _: [u8; 32],
+        _: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>> {
         Box::pin(std::future::pending())
     }
     fn engines(&self, _: &Party, _: &[u8]) -> Result<Engines, String> {

@@ -189,7 +189,7 @@ impl Server {
     ) -> Result<Self> {
         let session = setup::setup_session(&keys);
         let party = meet(seed, key, listener, Roster { session, keys }, ports).await?;
-        let keys = setup::run(&party, secret()?).await?;
+        let keys = setup::run_once(&party, secret()?).await?;
         Ok(Self {
             party: party.in_session(keys.session()),
             keys,

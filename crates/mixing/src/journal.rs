@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::Journal;
 
 /// The journal as engines for three servers see it.
-pub(crate) struct Marks(pub Arc<dyn Journal>);
+pub struct Marks(pub Arc<dyn Journal>);
 
 impl ostrakon_threeparty::Marks for Marks {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {

@@ -23,5 +23,7 @@ pub mod ruffle;
 pub mod submission;
 
 pub use engine::{Batch, ClientEngine, Engine, EpochContext};
+#[cfg(feature = "server")]
+pub use journal::Marks;
 pub use room::{EngineKind, EpochId, Mode, RoomDescriptor, RoomId, Servers};
 pub use row::{Content, RowFormat};

@@ -1,12 +1,14 @@
 //! The set-up of the deployment at the first start.
 //!
-//! The seed of a server's part is on disk before the first message, so the set-up can be repeated
-//! with the same messages and the same result. A server that has the result keeps repeating its
-//! part until it has heard that both others have it, too: one of them may have crashed between the
-//! last message and its disk. That it has the result it says at every start ([`DONE`]).
+//! The seed of a server's part is on disk before the first message, and what it has heard before
+//! what depends on that, so the set-up can be repeated with the same messages and the same result.
+//! A server that has the result keeps repeating its part until it has heard that both others have
+//! it, too: one of them may have crashed between the last message and its disk. That it has the
+//! result it says at every start ([`DONE`]).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use ostrakon_mixing::engine::Journal;
 use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -56,6 +58,48 @@ struct Stored {
     secret: Vec<u8>,
 }
 
+/// What was heard in the set-up: files beside its seed, and like it never replaced.
+struct Heard {
+    store: Disk,
+    /// Why one could not be read or written.
+    failure: Mutex<Option<ostrakon_store::Error>>,
+}
+
+impl Heard {
+    fn on(store: &Disk) -> Arc<Self> {
+        Arc::new(Self { store: store.clone(), failure: Mutex::default() })
+    }
+
+    fn keep(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, ostrakon_store::Error> {
+        let file = format!("set-up.{}", name.replace(' ', "-"));
+        if let Some(standing) = self.store.secret(&file)? {
+            return Ok(standing.to_vec());
+        }
+        self.store.keep_secret(&file, value)?;
+        Ok(value.to_vec())
+    }
+
+    /// Why the set-up has failed: the disk's reason, if it was that.
+    fn failure(&self, why: String) -> BeginError {
+        let failure = self.failure.lock().expect("no panic while held").take();
+        failure.map_or(BeginError::Other(why), BeginError::Store)
+    }
+}
+
+impl Journal for Heard {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.keep(name, value).map_err(|error| {
+            let why = error.to_string();
+            *self.failure.lock().expect("no panic while held") = Some(error);
+            why
+        })
+    }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.record(name, value)
+    }
+}
+
 /// What the set-up has yielded, now or at an earlier start. `party` is of the set-up's session.
 ///
 /// # Errors
@@ -71,7 +115,9 @@ pub(crate) async fn set_up(
             wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
         return Ok(SetUp { session: stored.session, secret: stored.secret });
     }
-    let result = provider.set_up(party, seed(store, platform)?).await?;
+    let heard = Heard::on(store);
+    let result = provider.set_up(party, seed(store, platform)?, heard.clone()).await;
+    let result = result.map_err(|why| heard.failure(why))?;
     let stored = Stored { session: result.session, secret: result.secret.clone() };
     store.keep_secret(RESULT, &Zeroizing::new(wire::encode(&stored)))?;
     Ok(result)
@@ -109,14 +155,14 @@ pub(crate) async fn help(
             let done = party.receive(peer, DONE, Length::AtMost(64)).await;
             let theirs = done.ok().and_then(|done| wire::decode::<SessionId>(&done.body).ok());
             if theirs != Some(session) {
-                tracing::error!(%peer, "this server came to another session: stop all servers and start with empty data");
+                tracing::error!(%peer, "this server came to another session: stop all servers and set them up anew, with new identity keys");
                 std::future::pending::<()>().await;
             }
         }
     };
     let again = async {
         if repeat && let Ok(seed) = seed(&store, &*platform) {
-            drop(provider.set_up(party.clone(), seed).await);
+            drop(provider.set_up(party.clone(), seed, Heard::on(&store)).await);
         }
         std::future::pending::<()>().await;
     };

@@ -12,7 +12,7 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub fn secret(&self, name: &'static str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    pub fn secret(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         let path = self.directory.join("secrets").join(name);
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
@@ -26,7 +26,7 @@ impl Store {
     /// # Errors
     /// [`Error::State`] if there is one under that name already: secrets are never replaced. The
     /// disk's.
-    pub fn keep_secret(&self, name: &'static str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn keep_secret(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if self.secret(name)?.is_some() {
             return Err(Error::State("a secret is written once"));
         }

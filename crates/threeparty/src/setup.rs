@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::coin;
+use crate::marks::Marks;
 use crate::pair::Pair;
 use crate::protocol::{Protocol, steps};
 use crate::run::Run;
@@ -90,29 +91,58 @@ pub fn setup_session(keys: &[ostrakon_crypto::VerifyingKey]) -> SessionId {
 }
 
 /// Runs the set-up. The party must be of the session [`setup_session`], or of one whose servers
-/// make keys for another engine; `randomness` is 32 fresh random bytes.
+/// make keys for another engine. `randomness` is 32 fresh random bytes, and the same ones when the
+/// set-up is repeated after a crash; what was heard in it is on record then (`marks`), so that all
+/// parties that are honest come to the same, in whichever of their lives.
 ///
 /// # Errors
-/// [`Stop::Fault`] with evidence, or [`Stop::Disagreement`] if two parties state different common
-/// keys.
+/// [`Stop::Fault`] with evidence, [`Stop::Disagreement`] if two parties state different common
+/// keys, of which one is faulty then, or [`Stop::Marks`].
 pub async fn run<P: Protocol>(
     run: &Run<P>,
     randomness: [u8; 32],
+    marks: &dyn Marks,
 ) -> Result<SharedKeys, Stop<P::Fault>> {
-    run.with_accusations(exchange(run, Secret::new(randomness))).await
+    run.with_accusations(exchange(run, Secret::new(randomness), marks)).await
+}
+
+/// The same for keys that nobody goes on making after a crash: no word is heard twice, and nothing
+/// needs to be on record.
+///
+/// # Errors
+/// As [`run`], but for the marks.
+pub async fn run_once<P: Protocol>(
+    run: &Run<P>,
+    randomness: [u8; 32],
+) -> Result<SharedKeys, Stop<P::Fault>> {
+    self::run(run, randomness, &Unwritten).await
+}
+
+/// Marks of a run that is not gone on with: each is made once.
+struct Unwritten;
+
+impl Marks for Unwritten {
+    fn record(&self, _: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        Ok(value.to_vec())
+    }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.record(name, value)
+    }
 }
 
 async fn exchange<P: Protocol>(
     run: &Run<P>,
     randomness: Secret,
+    marks: &dyn Marks,
 ) -> Result<SharedKeys, Stop<P::Fault>> {
     let draw = |purpose: &'static [u8]| {
         *randomness.derive("ostrakon/v1/threeparty/set-up randomness", &[purpose]).expose()
     };
     // S1: ephemeral keys, the same to both peers.
     let ephemeral = StaticSecret::from(draw(b"ephemeral"));
-    let publics =
-        run.broadcast(steps::SETUP_KEY, PublicKey::from(&ephemeral).as_bytes().to_vec()).await?;
+    let own = PublicKey::from(&ephemeral).as_bytes().to_vec();
+    let publics = run.broadcast_recorded(steps::SETUP_KEY, own, marks).await?;
     // S2: a contribution for each peer, over the encrypted channel.
     let [a, b] = run.peers();
     let contributions = [(a, draw(b"contribution a")), (b, draw(b"contribution b"))];
@@ -144,11 +174,16 @@ async fn exchange<P: Protocol>(
     let keys: [Secret; 2] = keys.try_into().ok().expect("two peers");
     confirm(run, &keys).await?;
     // S4: the common key by commit and open.
-    let (common, _) = coin::toss(run, draw(b"nonce"), draw(b"coin")).await?;
+    let both = (steps::COIN_COMMITMENT, steps::COIN_OPENING);
+    let committed = coin::commit(run, both, draw(b"nonce"), &draw(b"coin"), marks).await?;
+    let openings = committed.open(run, marks).await?;
+    let common = coin::joint_coin(openings.iter().map(|opening| &opening.body[..]));
     Ok(SharedKeys { party: run.me(), common, session: session(&run.party.roster, &common), keys })
 }
 
-/// S3: both members of every pair state the digest of its key.
+/// S3: both members of every pair state the digest of its key. What an honest party states of the
+/// pair that it is in with a cheater may be another thing after a crash, since contributions are
+/// not on record; of a pair of two honest ones it is the same, so this needs no mark.
 async fn confirm<P: Protocol>(run: &Run<P>, keys: &[Secret; 2]) -> Result<(), Stop<P::Fault>> {
     let own: Vec<u8> = keys.iter().flat_map(|key| coin::seed_digest(key.expose()).0).collect();
     let stated = run.broadcast(steps::SETUP_KEY_DIGESTS, own).await?;

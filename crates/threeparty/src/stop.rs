@@ -11,10 +11,20 @@ pub enum Stop<F> {
     /// The two members of a pair state different things about a secret that they alone share: one
     /// of them is lying, and it cannot be seen which without opening a long-lived key. Nothing
     /// depended on it yet.
-    #[error(
-        "the members of {0:?} disagree about their common key: set the servers up again; one of the two is faulty"
-    )]
+    #[error("the members of {0:?} disagree about their common key: one of the two is faulty")]
     Disagreement(Pair),
+    /// A mark could not be written or read.
+    #[error("a durable mark could not be written: {0}")]
+    Marks(String),
+}
+
+impl<F> From<Unheard<F>> for Stop<F> {
+    fn from(unheard: Unheard<F>) -> Self {
+        match unheard {
+            Unheard::Fault(fault) => Stop::Fault(fault),
+            Unheard::Marks(why) => Stop::Marks(why),
+        }
+    }
 }
 
 impl<F> From<F> for Stop<F> {

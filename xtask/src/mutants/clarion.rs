@@ -8,6 +8,7 @@ const EPOCH: &str = "crates/additive/src/three/epoch.rs";
 const SEALING: &str = "crates/additive/src/three/sealing.rs";
 const SEAL: &str = "crates/threeparty/src/seal.rs";
 const RUN: &str = "crates/threeparty/src/run.rs";
+const SETUP: &str = "crates/threeparty/src/setup.rs";
 const HANDED: &str = "crates/additive/src/three/handed/mod.rs";
 const DIAL: &str = "crates/messaging/src/dial.rs";
 const CHAIN: &str = "crates/messaging/src/chain.rs";
@@ -199,6 +200,33 @@ pub(super) const CLARION: &[Tested] = &[
         package: "ostrakon-replicated",
         test: "lives::a_list_is_echoed",
         edits: &[ECHOED_FIRST],
+    },
+    Tested {
+        name: "another ephemeral key is heard when the set-up is repeated",
+        package: "ostrakon-replicated",
+        test: "setup::an_ephemeral_key_is_the_same",
+        edits: &[Edit {
+            file: SETUP,
+            from: "run.broadcast_recorded(steps::SETUP_KEY, own, marks).await?;",
+            to: "run.broadcast(steps::SETUP_KEY, own).await?;",
+        }],
+    },
+    Tested {
+        name: "another contribution to the session when the set-up is repeated",
+        package: "ostrakon-additive",
+        test: "setup::a_contribution_to_the_session",
+        edits: &[
+            Edit {
+                file: SETUP,
+                from: "draw(b\"nonce\"), &draw(b\"coin\"), marks).await?;",
+                to: "draw(b\"nonce\"), &draw(b\"coin\"), &Unwritten).await?;",
+            },
+            Edit {
+                file: SETUP,
+                from: "committed.open(run, marks).await?;",
+                to: "committed.open(run, &Unwritten).await?;",
+            },
+        ],
     },
     Tested {
         name: "two words of its own under one step",

@@ -6,7 +6,7 @@ use ostrakon_kernels::{Prg, permutation};
 use ostrakon_party::{Party, SessionId, wire};
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::setup::{self, SharedKeys};
-use ostrakon_threeparty::{Run, Stop};
+use ostrakon_threeparty::{Marks, Run, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
@@ -41,9 +41,9 @@ impl Stored {
 /// Makes pair keys with the other servers and begins their chain. `randomness` is 32 fresh random
 /// bytes. They are kept, for the same call after a crash, until every server has its chain on disk
 /// (a server that says other things in one set-up is convicted of it), and are erased before batch
-/// 0 is used: who has them has the beginning of the chain. `attempt` is a number of this set-up,
-/// another one if the servers try again after [`Stop::Disagreement`]. The session that results is
-/// [`Chain::session`].
+/// 0 is used: who has them has the beginning of the chain. What was heard is marked as long.
+/// `attempt` is a number of this set-up, another one if the servers try again after
+/// [`Stop::Disagreement`]. The session that results is [`Chain::session`].
 ///
 /// # Errors
 /// As [`ostrakon_threeparty::setup::run`].
@@ -51,9 +51,10 @@ pub async fn set_up(
     party: &Party,
     attempt: u64,
     randomness: [u8; 32],
+    marks: &dyn Marks,
 ) -> Result<Chain, Stop<Fault>> {
     let run = Run { party: party.clone(), subject: Subject::Setup(attempt) };
-    Ok(Chain::new(setup::run(&run, randomness).await?))
+    Ok(Chain::new(setup::run(&run, randomness, marks).await?))
 }
 
 impl Chain {
@@ -134,14 +135,14 @@ impl BatchKeys {
     /// that crashes before it has the keys lets the batch be, and does not begin it again.
     ///
     /// # Errors
-    /// As [`ostrakon_threeparty::setup::run`]; then there is no such batch.
+    /// As [`ostrakon_threeparty::setup::run_once`]; then there is no such batch.
     pub async fn agree(
         party: &Party,
         number: u64,
         randomness: [u8; 32],
     ) -> Result<Self, Stop<Fault>> {
         let run = Run { party: party.clone(), subject: Subject::Keys(number) };
-        let keys = setup::run(&run, randomness).await?;
+        let keys = setup::run_once(&run, randomness).await?;
         let begin = |(pair, key): (Pair, &Secret)| {
             key.derive("ostrakon/v1/clarion/agreed batch", &[&[pair.index() as u8]])
         };

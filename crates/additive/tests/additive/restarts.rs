@@ -1,6 +1,7 @@
 //! Servers that come back: what they say from their marks alone, and what they refuse to begin.
 
 mod lives;
+mod setup;
 
 use ostrakon_additive::three::epoch::{Unmixed, may_have_opened};
 use ostrakon_additive::three::messages::Kind;

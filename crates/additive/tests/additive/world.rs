@@ -23,6 +23,7 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
+use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::seal::Slot;
 use ostrakon_threeparty::setup::setup_session;
 
@@ -96,6 +97,9 @@ impl Memory {
     }
 }
 
+/// What the set-up came to at a server; `None` if it waits.
+pub type SetUp = Vec<Option<Result<Chain, Stop<Fault>>>>;
+
 /// What registrations came to at a server; `None` if it waits.
 pub type Registered = Vec<Option<Result<Registry, Unregistered>>>;
 
@@ -115,10 +119,7 @@ impl Deployment {
     pub fn new(seed: u64) -> Self {
         let world = World::new(seed, 3);
         let world = world.with_session(setup_session(&world.roster.keys));
-        let chains = world.run(&Network::default(), |party| {
-            let randomness = world.randomness(party.id, "set-up");
-            async move { keys::set_up(&party, 0, randomness).await }.boxed_local()
-        });
+        let chains = set_up(&world, &Network::default(), |_| "set-up", &Default::default());
         let mut chains: Vec<Chain> = chains.into_iter().map(|c| c.unwrap().unwrap()).collect();
         let world = world.with_session(chains[0].session());
         let batches = chains.iter_mut().map(|c| c.batch(BATCH).unwrap().to_bytes()).collect();
@@ -223,6 +224,20 @@ impl Deployment {
         network.corrupt(Saboteur::rewriting(PartyId(party), key, rewrite));
         network
     }
+}
+
+/// Makes the servers' chains; `draw` names the randomness of each.
+pub fn set_up(
+    world: &World,
+    network: &Network,
+    draw: impl Fn(PartyId) -> &'static str,
+    marks: &[Memory; 3],
+) -> SetUp {
+    world.run(network, |party| {
+        let randomness = world.randomness(party.id, draw(party.id));
+        let marks = &marks[party.id.index()];
+        async move { keys::set_up(&party, 0, randomness, marks).await }.boxed_local()
+    })
 }
 
 pub fn participant(number: u32) -> SigningKey {

@@ -365,7 +365,7 @@ fn found() -> Result<Option<Server>> {
     let Some(Command::Join { keys, ports }) = next()? else { return Ok(None) };
     let roster = Roster { session: setup::setup_session(&keys), keys };
     let party = runtime.block_on(meet(seed, &key, listener, roster, &ports))?;
-    let keys = runtime.block_on(ostrakon_replicated::setup::run(&party, secret()?))?;
+    let keys = runtime.block_on(ostrakon_replicated::setup::run_once(&party, secret()?))?;
     let party = party.in_session(keys.session());
     answer(&Reply::Joined(keys.session()))?;
     Ok(Some(Server { runtime, party, keys }))

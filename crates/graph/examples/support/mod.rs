@@ -94,7 +94,8 @@ impl Servers {
         };
         let keys = phase("set-up", &self.world, vec![(); 3], |party, ()| {
             let randomness = self.world.randomness(party.id, "set-up");
-            async move { Ok(setup::run(&party, randomness).await.expect("no fault")) }.boxed_local()
+            async move { Ok(setup::run_once(&party, randomness).await.expect("no fault")) }
+                .boxed_local()
         });
         let Self { world, journals } = self;
         *world = World::new(1, 3).with_session(keys[0].session());

@@ -138,8 +138,8 @@ impl Engine for ClarionEngine {
                 }
                 Err(Stop::Fault(found)) => Err(fault(&found)),
                 // Nobody can be convicted, and the batch cannot be had: it stays unfinished, like a
-                // silent server's.
-                Err(Stop::Disagreement(_)) => futures::future::pending().await,
+                // silent server's. Nothing is marked here.
+                Err(Stop::Disagreement(_) | Stop::Marks(_)) => futures::future::pending().await,
             }
         }
         .boxed()

@@ -93,8 +93,8 @@ impl Engine for RuffleEngine {
                 Ok(stock) => Ok(stock.to_bytes()),
                 Err(Stop::Fault(found)) => Err(fault(&found)),
                 // Nobody can be convicted, and the batch cannot be had: it stays unfinished, like a
-                // silent server's.
-                Err(Stop::Disagreement(_)) => futures::future::pending().await,
+                // silent server's. Nothing is marked here.
+                Err(Stop::Disagreement(_) | Stop::Marks(_)) => futures::future::pending().await,
             }
         }
         .boxed()

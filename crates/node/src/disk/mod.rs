@@ -277,12 +277,12 @@ impl Disk {
     }
 
     /// See [`Store::secret`].
-    pub fn secret(&self, name: &'static str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    pub fn secret(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         self.store.secret(name)
     }
 
     /// See [`Store::keep_secret`].
-    pub fn keep_secret(&self, name: &'static str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn keep_secret(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.store.keep_secret(name, bytes)
     }
 

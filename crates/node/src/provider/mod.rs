@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_job::Job;
-use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::engine::{Journal, Rejected};
 use ostrakon_mixing::{Engine, EngineKind, EpochContext};
 use ostrakon_party::{Party, SessionId};
 
@@ -40,12 +40,19 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// The session in which the set-up itself runs: a function of the servers' keys.
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId;
 
-    /// Runs the set-up with the other servers. The same seed gives the same messages, so that it
-    /// can be repeated if a server crashed before it could keep the result.
+    /// Runs the set-up with the other servers. It is repeated with the same seed, and the same
+    /// journal, if a server crashed before it could keep the result. What depends on the seed alone
+    /// is the same then; what depends on the others' words must be in the journal before it is
+    /// said. What is recorded there stands for ever.
     ///
     /// # Errors
     /// Why there can be no deployment, in words.
-    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>>;
+    fn set_up(
+        &self,
+        party: Party,
+        seed: [u8; 32],
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>>;
 
     /// The engines, acting as `party` in the deployment's session.
     ///

@@ -7,10 +7,10 @@ use futures::future::BoxFuture;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decisions::PrivateDecisions;
 use ostrakon_job::Job;
-use ostrakon_mixing::engine::Rejected;
+use ostrakon_mixing::engine::{Journal, Rejected};
 use ostrakon_mixing::engines;
 use ostrakon_mixing::engines::{check_submission, may_have_opened};
-use ostrakon_mixing::{EngineKind, EpochContext};
+use ostrakon_mixing::{EngineKind, EpochContext, Marks};
 use ostrakon_party::{Party, SessionId, Unbearable};
 use ostrakon_replicated::setup::{self, SharedKeys};
 
@@ -33,9 +33,15 @@ impl EngineProvider for ThreeServers {
         setup::setup_session(keys)
     }
 
-    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
+    fn set_up(
+        &self,
+        party: Party,
+        seed: [u8; 32],
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>> {
         async move {
-            let keys = setup::run(&party, seed).await.map_err(|stop| stop.to_string())?;
+            let keys = setup::run(&party, seed, &Marks(journal)).await;
+            let keys = keys.map_err(|stop| stop.to_string())?;
             Ok(SetUp { session: keys.session(), secret: keys.to_bytes() })
         }
         .boxed()

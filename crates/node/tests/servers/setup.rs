@@ -65,3 +65,32 @@ async fn a_beginning_that_the_disk_prevents_ends_the_process() {
         );
     }
 }
+
+/// What was heard in the set-up is kept beside its seed: servers that have lost the result come to
+/// the same session, and one on whose disk it is damaged says so instead of hearing it anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_set_up_is_repeated_with_what_was_heard_before() {
+    let mut deployment = Deployment::start_mixing().await;
+    let session = deployment.servers[0].servers().await.unwrap().session;
+    let forget = async |deployment: &Deployment| {
+        for server in 0..3 {
+            deployment.stop(server).await;
+            std::fs::remove_file(deployment.data(server).join("secrets/set-up.result")).unwrap();
+        }
+    };
+    forget(&deployment).await;
+    deployment.start_all_again().await;
+    for server in &deployment.servers {
+        assert_eq!(server.servers().await.unwrap().session, session);
+    }
+    forget(&deployment).await;
+    let secrets = deployment.data(1).join("secrets");
+    let names = std::fs::read_dir(&secrets).unwrap().map(|entry| entry.unwrap().path());
+    let heard: Vec<_> = names.filter(|path| path.to_string_lossy().contains("heard")).collect();
+    assert_eq!(heard.len(), 3, "keys, commitments to a coin, and its openings: {heard:?}");
+    heard.iter().for_each(|path| std::fs::write(path, [1]).unwrap());
+    for server in 0..3 {
+        deployment.servers[server] = deployment.restart_without_waiting(server).await;
+    }
+    deployment.until(1, |server| server.readiness().detail.contains("is damaged")).await;
+}

@@ -180,8 +180,13 @@ impl EngineProvider for Watched {
         self.inner.setup_session(keys)
     }
 
-    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
-        self.inner.set_up(party, seed)
+    fn set_up(
+        &self,
+        party: Party,
+        seed: [u8; 32],
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>> {
+        self.inner.set_up(party, seed, journal)
     }
 
     fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String> {

@@ -322,7 +322,7 @@ fn a6_a_false_sum_convicts_exactly_its_maker() {
 }
 
 /// As the protocol commits (`coin.rs`).
-fn commitment_to(opening: &Header, body: &[u8]) -> Digest {
+pub fn commitment_to(opening: &Header, body: &[u8]) -> Digest {
     let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/threeparty/commitment");
     transcript
         .field(&opening.session.0.0)

@@ -48,7 +48,7 @@ impl Deployment {
     pub fn new(seed: u64) -> Self {
         let world = World::new(seed, 3);
         let world = world.with_session(setup::setup_session(&world.roster.keys));
-        let keys = run_setup(&world, &Network::default());
+        let keys = run_setup(&world, &Network::default(), &Default::default());
         let keys: Vec<SharedKeys> = keys.into_iter().map(|keys| keys.unwrap().unwrap()).collect();
         let session = keys[0].session();
         assert!(keys.iter().all(|k| k.session() == session));
@@ -163,10 +163,24 @@ async fn mix_and_open(
     Ok(epoch::mix(party, stock, spec, slots, marks, randomness).await?.open().await)
 }
 
-pub fn run_setup(world: &World, network: &Network) -> Vec<Option<Result<SharedKeys, Stop>>> {
+/// What a set-up came to at each server.
+pub type SetUp = Vec<Option<Result<SharedKeys, Stop>>>;
+
+pub fn run_setup(world: &World, network: &Network, marks: &[Memory; 3]) -> SetUp {
+    run_setup_drawn(world, network, |_| "set-up", marks)
+}
+
+/// The same with randomness of these names.
+pub fn run_setup_drawn(
+    world: &World,
+    network: &Network,
+    draw: impl Fn(PartyId) -> &'static str,
+    marks: &[Memory; 3],
+) -> SetUp {
     world.run(network, |party| {
-        let randomness = world.randomness(party.id, "set-up");
-        async move { setup::run(&party, randomness).await }.boxed_local()
+        let randomness = world.randomness(party.id, draw(party.id));
+        let marks = &marks[party.id.index()];
+        async move { setup::run(&party, randomness, marks).await }.boxed_local()
     })
 }
 

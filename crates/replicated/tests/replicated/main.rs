@@ -7,3 +7,4 @@ mod compound;
 mod honest;
 mod models;
 mod sabotage;
+mod setup;

@@ -45,6 +45,10 @@ fn is_harmless(case: &Case) -> bool {
     matches!(case.mutation, Mutation::Duplicate | Mutation::Delay)
 }
 
+fn marks() -> [Memory; 3] {
+    Default::default()
+}
+
 #[test]
 fn set_up() {
     for seed in seeds() {
@@ -53,11 +57,12 @@ fn set_up() {
         let other = World::new(seed + 1000, 3);
         for corrupt in (0..3).map(PartyId) {
             let (network, replay) = (Network::default(), Network::default());
-            run_setup(&world, &network);
-            run_setup(&other.with_session(setup::setup_session(&other.roster.keys)), &replay);
+            run_setup(&world, &network, &marks());
+            let other_session = setup::setup_session(&other.roster.keys);
+            run_setup(&other.with_session(other_session), &replay, &marks());
             let other = Script::of(&replay, corrupt);
             for case in Script::of(&network, corrupt).cases(seed, 3) {
-                let results = run_setup(&world, &case.network(&world, &other));
+                let results = run_setup(&world, &case.network(&world, &other), &marks());
                 let honest = honest(corrupt).map(|i| results[i].as_ref());
                 check_set_up(&case, &world.roster, honest);
             }

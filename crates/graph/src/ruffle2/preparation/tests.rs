@@ -58,7 +58,7 @@ fn keyed() -> (World, Vec<SharedKeys>) {
     let world = world.with_session(setup::setup_session(&world.roster.keys));
     let keys = world.run(&Network::default(), |party| {
         let randomness = world.randomness(party.id, "set-up");
-        async move { setup::run(&party, randomness).await }.boxed_local()
+        async move { setup::run_once(&party, randomness).await }.boxed_local()
     });
     let keys: Vec<SharedKeys> = keys.into_iter().map(|keys| keys.unwrap().unwrap()).collect();
     let world = world.with_session(keys[0].session());

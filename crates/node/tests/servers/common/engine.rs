@@ -78,7 +78,12 @@ impl EngineProvider for PlainProvider {
         SessionId(transcript.finish())
     }
 
-    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
+    fn set_up(
+        &self,
+        party: Party,
+        seed: [u8; 32],
+        _: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>> {
         async move {
             let instance = Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 };
             let all = exchange(&party, tag(instance, 1), seed.to_vec()).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ostrakon_crypto::SigningKey;
+use ostrakon_mixing::engine::Journal;
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{
@@ -22,6 +23,19 @@ pub const P2: PartyId = PartyId(2);
 
 /// The seed of the third one's set-up.
 pub const SEED: [u8; 32] = [9; 32];
+
+/// The journal of a set-up that asks for none.
+struct NoJournal;
+
+impl Journal for NoJournal {
+    fn record(&self, name: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        Err(format!("{name} is recorded"))
+    }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.record(name, value)
+    }
+}
 
 /// Two honest servers and the means of the third.
 pub struct Scene {
@@ -78,7 +92,7 @@ impl Scene {
         })
         .unwrap();
         let early = Party::new(third, roster, Arc::new(key(third.0)), mesh.channel());
-        let session = provider.set_up(early, SEED).await.unwrap().session;
+        let session = provider.set_up(early, SEED, Arc::new(NoJournal)).await.unwrap().session;
         let roster = Arc::new(Roster { session, keys });
         let party = Party::new(third, roster, Arc::new(key(third.0)), mesh.channel());
         let scene =

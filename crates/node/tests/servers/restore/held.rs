@@ -33,8 +33,13 @@ impl EngineProvider for HeldProvider {
         ThreeServers.setup_session(keys)
     }
 
-    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
-        ThreeServers.set_up(party, seed)
+    fn set_up(
+        &self,
+        party: Party,
+        seed: [u8; 32],
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<SetUp, String>> {
+        ThreeServers.set_up(party, seed, journal)
     }
 
     fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String> {
