@@ -3,9 +3,9 @@
 //! between two writes, and a server in hostile hands. Time, network and chance are virtual, so a
 //! run that fails is run again from its seed alone. `docs/simulation.md` says how.
 
-#[path = "../servers/common/engine.rs"]
+#[path = "../../../api/tests/servers/common/engine.rs"]
 mod engine;
-#[path = "../servers/jobs/toy.rs"]
+#[path = "../../../api/tests/servers/jobs/toy.rs"]
 mod toy;
 
 mod checks;
