@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let world = world.with_session(setup::setup_session(&world.roster.keys));
     let keys = world.run(&Network::default(), |party| {
         let randomness = world.randomness(party.id, "set-up");
-        async move { setup::run(&party, randomness).await }.boxed_local()
+        async move { setup::run_once(&party, randomness).await }.boxed_local()
     });
     let keys = keys.into_iter().map(|keys| keys.ok_or("the set-up waits")?.map_err(Into::into));
     let keys: Vec<SharedKeys> = keys.collect::<Result<_, Box<dyn Error>>>()?;
