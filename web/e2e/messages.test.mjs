@@ -226,7 +226,10 @@ test('a link that was taken back reaches nobody, and the page says what that may
   await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
   await ann.page.getByRole('alert').getByText('not a contact link').waitFor();
   // German words are longer.
-  for (const [visitor, what] of /** @type {const} */ ([[ann, 'links'], [eve, 'unanswered']])) {
+  for (const [visitor, what] of /** @type {const} */ ([
+    [ann, 'links'],
+    [eve, 'unanswered'],
+  ])) {
     await visitor.page.getByLabel('Language').selectOption('Deutsch');
     await visitor.page.locator('html[lang="de"]').waitFor();
     await visitor.fits();
