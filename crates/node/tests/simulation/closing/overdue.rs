@@ -138,7 +138,8 @@ fn who_is_kept_from_an_echo_is_named_as_one_whose_word_is_missing() {
         scene.run_until(Duration::from_millis(100), is_over);
         scene.deployment.executor.run_for(Duration::from_secs(22));
         let named = scene.others_say().map(|status| status.overdue.map(|overdue| overdue.by));
-        assert_eq!(named, [Some(vec![2]), Some(vec![1])]);
+        // What the scheduler has said since hangs on words of P1 that it had heard.
+        assert_eq!(named, [Some(vec![2]), Some(vec![0, 1])]);
         scene.deployment.network.set_kept(None);
         assert!(scene.published_after(Duration::from_secs(60)).is_some());
         assert!(scene.statuses().iter().all(|status| status.overdue.is_none()));
