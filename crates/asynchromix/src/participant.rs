@@ -372,6 +372,13 @@ impl Participant {
         }
     }
 
+    /// The epoch has time yet, or is closed: its place is offered to nobody any more.
+    pub fn stay(&mut self) {
+        if let Some(attempt) = &mut self.attempt {
+            attempt.spreads = false;
+        }
+    }
+
     /// What every server is to be told now, but that an entry is wanted.
     #[must_use]
     pub fn wants(&self) -> Vec<ToServer> {

@@ -172,12 +172,15 @@ impl Visitor {
     /// Some time has passed.
     pub fn tick(&mut self) {
         self.ticks = self.ticks.wrapping_add(1);
-        let late = self.ticks.is_multiple_of(SPREAD) && self.is_late();
-        let silent = if late { self.here().silent } else { Vec::new() };
+        let late = self.is_late();
+        let spreads = late && self.ticks.is_multiple_of(SPREAD);
+        let silent = if spreads { self.here().silent } else { Vec::new() };
         if let Some(participant) = &mut self.participant {
             participant.pass();
-            if late {
+            if spreads {
                 participant.spread(&silent);
+            } else if !late {
+                participant.stay();
             }
         }
         for seen in &mut self.servers {
@@ -310,11 +313,12 @@ impl Visitor {
     #[must_use]
     pub fn here(&self) -> Here {
         // An epoch by its number plus one, so that none is less than the first.
-        let number = |standing: &Standing| standing.collecting.map_or(0, |c| c.epoch + 1);
+        let number =
+            |standing: &Standing| standing.collecting.map_or(0, |c| c.epoch.saturating_add(1));
         let epoch = self.agreed(number);
         let of = |part: fn(&Collecting) -> u32| {
             self.agreed(|standing| match &standing.collecting {
-                Some(collecting) if collecting.epoch + 1 == epoch => part(collecting),
+                Some(collecting) if collecting.epoch.saturating_add(1) == epoch => part(collecting),
                 _ => 0,
             })
         };

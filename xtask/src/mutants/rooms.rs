@@ -502,8 +502,8 @@ pub(super) const ROOMS: &[Tested] = &[
         test: "places_go_to_emptier_homes_only",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
-            from: "self.of_home(to) + 1 < self.of_home(from)",
-            to: "to != from || self.of_home(to) > self.rows",
+            from: "rows_of(to) + 1 < rows_of(place.home)",
+            to: "(to != place.home || rows_of(to) > self.rows)",
         }],
     },
     Tested {

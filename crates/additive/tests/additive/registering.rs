@@ -118,6 +118,7 @@ fn judge_keys(
             }
             Some(Err(Stop::Fault(fault))) => reached.convicts(case, deployment, &fault),
             Some(Err(Stop::Disagreement(pair))) => reached.suspects(case, pair),
+            Some(Err(Stop::Marks(why))) => panic!("{case:?}: {why}"),
             None => reached.waited += 1,
         }
     }

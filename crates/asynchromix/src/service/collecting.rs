@@ -134,8 +134,8 @@ impl<K: Keys> Service<K> {
         };
         match epoch.slot_of(&client) {
             Some(slot) => {
-                let elsewhere = epoch.place(slot).map(|place| place.home);
-                if elsewhere.is_some_and(|home| epoch.evens_out(home, self.me)) {
+                let place = epoch.place(slot);
+                if place.is_some_and(|place| epoch.evens_out(&self.room, place, self.me)) {
                     self.ask_place(request);
                 }
                 self.give_masks(request, slot, effects);

@@ -187,7 +187,7 @@ impl Epoch {
         let Assignment { client, exchange, signature } = *assigned;
         let at = self.places.iter().position(|place| place.client == client);
         let fits = match at {
-            Some(at) => self.evens_out(self.places[at].home, home),
+            Some(at) => self.evens_out(room, &self.places[at], home),
             None => self.places.len() < self.rows && room.admits(&client),
         };
         let request = Request { epoch, client, exchange, home, signature };
@@ -200,11 +200,17 @@ impl Epoch {
         }
     }
 
-    /// Whether homes are more alike when a place of one is the other's. Each such move makes them
-    /// so, so there are few.
+    /// Whether a place may become another home's: its row is in, the minimum is not, and homes have
+    /// rows more alike then. Places without rows count for nothing, or whoever takes many could
+    /// gather others' rows where they count least. Each move makes homes more alike, so there are
+    /// few.
     #[must_use]
-    pub fn evens_out(&self, from: PartyId, to: PartyId) -> bool {
-        self.of_home(to) + 1 < self.of_home(from)
+    pub fn evens_out(&self, room: &Room, place: &Place, to: PartyId) -> bool {
+        let believed = room.trust().believed();
+        let is_in = |place: &Place| place.agreed(believed).is_some();
+        let rows_of =
+            |home| self.places.iter().filter(|place| place.home == home && is_in(place)).count();
+        is_in(place) && !self.has_minimum(room) && rows_of(to) + 1 < rows_of(place.home)
     }
 
     /// A server's first word about a slot counts; it takes none back.

@@ -10,7 +10,7 @@ use ostrakon_asynchromix::evidence::Shown;
 use ostrakon_asynchromix::message::{Message, Request, ToClient, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Event, Told};
-use ostrakon_asynchromix::state::{Change, State};
+use ostrakon_asynchromix::state::{self, Change, State};
 use ostrakon_asynchromix::word::{Declaration, Word};
 use ostrakon_asynchromix::{Participant, Room, Shape};
 use ostrakon_crypto::{Digest, Signature, SigningKey};
@@ -403,6 +403,12 @@ fn places_go_to_emptier_homes_only() {
     };
     places(0, &assign(&room, 0, &owners[..4]));
     assert_eq!(places(1, &assign(&room, 1, &owners[4..])), [0, 0, 0, 0, 1]);
+    // Nothing is in: places that hand nothing in are nobody's company.
+    assert_eq!(places(1, &assign(&room, 1, &owners[..1])), [0, 0, 0, 0, 1]);
+    for (slot, owner) in owners.iter().enumerate() {
+        places(2, &declared(&room, slot, owner));
+        assert_eq!(places(3, &declared(&room, slot, owner)), [0, 0, 0, 0, 1]);
+    }
     // Nobody but the home that the owner named.
     assert_eq!(places(2, &assign(&room, 1, &owners[..1])), [0, 0, 0, 0, 1]);
     assert_eq!(places(1, &assign(&room, 1, &owners[..1])), [1, 0, 0, 0, 1]);
@@ -411,6 +417,41 @@ fn places_go_to_emptier_homes_only() {
     assert_eq!(places(0, &assign(&room, 0, &owners)), [1, 0, 0, 0, 1]);
     // From each of the two as long as that has two more.
     assert_eq!(places(3, &assign(&room, 3, &owners)), [3, 3, 0, 0, 1]);
+}
+
+/// Six rows of three homes are enough without the fullest. Corrupt participants take places beside
+/// them and hand nothing in, and the fourth home calls for rows until it has most: nothing moves.
+#[test]
+fn places_without_rows_gather_nobody_s_rows() {
+    let (room, mut state) = collecting(4, Shape { minimum: 4, ..SHAPE });
+    let owners: Vec<_> = (0..6).map(client).collect();
+    let corrupt: Vec<_> = (10..13).map(client).collect();
+    let mut say = |author: usize, word: &Word| drop(state.apply(&room, id(author), word));
+    for (home, two) in owners.chunks(2).enumerate() {
+        say(home, &assign(&room, home, two));
+    }
+    say(1, &assign(&room, 1, &corrupt[..1]));
+    say(2, &assign(&room, 2, &corrupt[1..]));
+    for (slot, owner) in owners.iter().enumerate() {
+        say(0, &declared(&room, slot, owner));
+        say(1, &declared(&room, slot, owner));
+    }
+    for owner in [0, 2, 4] {
+        say(3, &assign(&room, 3, &owners[owner..=owner]));
+    }
+    (0..2).for_each(|server| say(server, &Word::Close(0)));
+    (0..3).for_each(|server| say(server, &Word::Final(0)));
+    let epoch = &state.epochs[&0];
+    let homes: Vec<u8> = epoch.places.iter().map(|place| place.home.0).collect();
+    assert_eq!(homes, [0, 0, 1, 1, 2, 2, 1, 2, 2]);
+    assert!(epoch.seal.as_ref().unwrap().enough);
+}
+
+/// A server's word that the owner of a slot has handed in.
+fn declared(room: &Room, slot: usize, owner: &SigningKey) -> Word {
+    let (row, place) = (Digest([1; 32]), state::place(room, 0, slot as u32, 0));
+    let signature = owner.sign(&place.digest(&owner.verifying_key(), &row));
+    Word::Declare(0, vec![Declaration { slot: slot as u32, row, signature }])
 }
 
 /// t servers' votes close nothing; a final list before the closing does not count; words about
