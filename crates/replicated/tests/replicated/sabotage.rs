@@ -75,6 +75,7 @@ fn check_set_up(case: &Case, roster: &Roster, results: [Option<&Result<SharedKey
         match result {
             Err(Stop::Fault(fault)) => assert_convicts(case, roster, fault),
             Err(Stop::Disagreement(pair)) => assert!(pair.contains(case.corrupt.0), "{case:?}"),
+            Err(Stop::Marks(why)) => panic!("{case:?}: {why}"),
             Ok(_) => {}
         }
     }
@@ -133,6 +134,7 @@ fn preprocessing() {
                         Some(Err(Stop::Disagreement(pair))) => {
                             assert!(pair.contains(corrupt.0), "{case:?}")
                         }
+                        Some(Err(Stop::Marks(why))) => panic!("{case:?}: {why}"),
                         None => assert!(
                             !is_harmless(&case),
                             "{case:?}: stopped by a delay or a repetition"
