@@ -178,8 +178,9 @@ fn is_board(scene: &Scene, table: &[u8]) -> bool {
 }
 
 /// Whether honest servers may wait for ever: where the corrupt one says nothing, or nothing that is
-/// its own; and where it votes for another list, which counts as no vote. Nothing is lost by that
-/// but the epoch.
+/// its own; where it votes for another list, which counts as no vote, or speaks of what lacks in
+/// another one; and where it gives another list than it goes on with, and so never says the
+/// details of conflicts that only the others see. Nothing is lost by that but the epoch.
 fn may_wait(case: &Case, posted: &[Step]) -> bool {
     let step = match &case.target {
         Target::Nth(number) => posted.get(*number).copied(),
@@ -187,7 +188,8 @@ fn may_wait(case: &Case, posted: &[Step]) -> bool {
         Target::To(_) => None,
     };
     let silent = matches!(case.mutation, Mutation::Drop | Mutation::Garble);
-    silent || step == Some(steps::SEAL_VOTE)
+    let other = [steps::SEAL_VOTE, steps::SUBMISSION_LIST, Kind::Lacking.step()];
+    silent || step.is_some_and(|step| other.contains(&step))
 }
 
 fn judge(

@@ -69,7 +69,7 @@ function range(found: number[] | null | undefined, usual: Range): Range {
 export class HostingServer extends HttpServer {
   constructor(
     origin: string,
-    private readonly code = '',
+    private readonly permission = '',
   ) {
     super(origin);
   }
@@ -90,6 +90,6 @@ export class HostingServer extends HttpServer {
 
   /** What is posted is posted with the code that the server's policy asks for. */
   protected override proofs(): Record<string, string> {
-    return this.code === '' ? {} : { authorization: `Bearer ${this.code}` };
+    return this.permission === '' ? {} : { authorization: `Bearer ${this.permission}` };
   }
 }
