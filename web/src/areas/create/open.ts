@@ -72,16 +72,15 @@ export class Asking {
     const elsewhere = list.servers.map(({ party }) => party).filter((party) => party !== list.you);
     const machine = beginOpening(list.raw, [list.you, ...elsewhere], wish);
     const opening = new Opening(machine, serversOf(list, this.around, code), clock);
-    const { room, descriptor } = await opening.open();
-    this.last = null;
-    const pin = { servers: serversDigest(list.raw), room };
+    const servers = serversDigest(list.raw);
     const seed = key.invitation();
-    const kept = remember(storage, {
-      ...pin,
-      name,
-      seed,
-      ...(settings.moderated && { moderate: true }),
+    const moderate = settings.moderated && { moderate: true };
+    let kept = false;
+    const { room, descriptor } = await opening.open(({ room }) => {
+      kept = remember(storage, { servers, room, name, seed, ...moderate });
     });
+    this.last = null;
+    const pin = { servers, room };
     return { pin, name, seed, settings, descriptor, list, opening, kept };
   }
 

@@ -37,6 +37,7 @@ export class Opening {
   private readonly leaving = new AbortController();
   private readonly said: Action[] = [];
   private heard: () => void = () => undefined;
+  private keep: (room: Room) => void = () => undefined;
   /** It is not looked for any more, since it was not shown in time. */
   private isOver = false;
 
@@ -54,6 +55,7 @@ export class Opening {
       () => machine.actions(),
       (action) => {
         if (!action) return;
+        if (action.do === 'opened') this.keep(roomOf(action));
         this.said.push(action);
         this.heard();
       },
@@ -63,26 +65,28 @@ export class Opening {
 
   /**
    * Asks the servers for the room. Throws what they have against it, or {@link Altered} if one
-   * opens another room.
+   * opens another room. `keep` is told the room before anything else is asked of a server.
    */
-  async open(): Promise<Room> {
+  async open(keep: (room: Room) => void = () => undefined): Promise<Room> {
+    this.keep = keep;
     this.driver.happened((now) => this.machine.wake(now));
     const action = await this.next();
     if (action.do !== 'opened') return this.fail(action);
-    return { room: action.room, descriptor: JSON.stringify(action.descriptor) };
+    return roomOf(action);
   }
 
   /**
    * Resolves when so many servers show the room that one of them is honest. Throws
-   * {@link WrongServers} if they contradict each other, and something else if they do not show it
-   * in time; then it may be called again.
+   * {@link WrongServers} if one has contradicted them by then, and something else if they do not
+   * show it in time; then it may be called again.
    */
   async shown(): Promise<void> {
     if (this.isOver) {
       this.isOver = false;
       this.driver.happened((now) => this.machine.lookAgain(now));
     }
-    const action = await this.next();
+    const next = await this.next();
+    const action = this.said.find((one) => one.do === 'failed') ?? next;
     this.isOver = action.do === 'over';
     if (this.isOver) throw new LocalizedError(t.unreachable);
     if (action.do !== 'shown') this.fail(action);
@@ -101,6 +105,10 @@ export class Opening {
     this.leaving.abort();
     throw errorOf(action);
   }
+}
+
+function roomOf({ room, descriptor }: Action & { do: 'opened' }): Room {
+  return { room, descriptor: JSON.stringify(descriptor) };
 }
 
 function errorOf(action: Action): Error {
