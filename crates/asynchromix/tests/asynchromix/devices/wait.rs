@@ -229,10 +229,12 @@ impl Timed {
     }
 }
 
-/// One of four servers is dead, and everybody says something within a few seconds.
+/// One of four servers is dead, and everybody says something within a few seconds. (Were servers
+/// nearer to each other, the three rounds that there is stock for would be over before the last
+/// one speaks.)
 #[test]
 fn a_hundred_people_wait_no_longer_while_a_server_is_dead() {
-    let delays: &[Time] = if nightly() { &[1, 10, 25, 50] } else { &[10] };
+    let delays: &[Time] = if nightly() { &[10, 25, 50] } else { &[10] };
     for &delay in delays {
         for pages in [8, 100] {
             let mut room = Timed::new(Plan { pages, delay, ..PLAN });
