@@ -9,7 +9,7 @@
 //! checked by `tidy`; whether it is found is a step of the nightly run, and of every run of the
 //! gate for one of them, which the commit draws (`docs/simulation.md`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -444,11 +444,15 @@ pub fn unfitting() -> Vec<String> {
 }
 
 /// The files that a defect changes, with what they then hold.
-fn planted(root: &Path, name: &str, edits: &[Edit]) -> Result<Vec<(PathBuf, String)>> {
-    let change = |edit: &Edit| {
+fn planted(root: &Path, name: &str, edits: &[Edit]) -> Result<BTreeMap<PathBuf, String>> {
+    let mut changed = BTreeMap::new();
+    for edit in edits {
         let path = root.join(edit.file);
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = match changed.remove(&path) {
+            Some(text) => text,
+            None => fs::read_to_string(&path)
+                .with_context(|| format!("{} cannot be read", path.display()))?,
+        };
         if text.matches(edit.from).count() != 1 {
             bail!(
                 "{}: {} does not hold once what is to be replaced:\n{}",
@@ -457,14 +461,27 @@ fn planted(root: &Path, name: &str, edits: &[Edit]) -> Result<Vec<(PathBuf, Stri
                 edit.from
             );
         }
-        Ok((path, text.replacen(edit.from, edit.to, 1)))
-    };
-    edits.iter().map(change).collect()
+        changed.insert(path, text.replacen(edit.from, edit.to, 1));
+    }
+    Ok(changed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_defect_may_change_several_lines_of_a_file() {
+        let root = std::env::temp_dir().join(format!("ostrakon-planted-{}", std::process::id()));
+        fs::create_dir_all(&root).unwrap();
+        fs::write(root.join("a.rs"), "one two three").unwrap();
+        let edit = |from, to| Edit { file: "a.rs", from, to };
+        let changed = planted(&root, "", &[edit("one", "1"), edit("three", "3")]);
+        let twice = planted(&root, "", &[edit("one", "1"), edit("one", "2")]);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(changed.unwrap().into_values().collect::<Vec<_>>(), ["1 two 3"]);
+        assert!(twice.is_err());
+    }
 
     #[test]
     fn what_has_moved_is_forgotten_and_what_is_compiled_is_kept() {
