@@ -33,7 +33,7 @@ fn survives(
 fn wrong_strings_of_t_triples_survive_once_in_two_to_the_t() {
     let spec = SegmentSpec { number: 1, triples: 4, bucket: 1, security: 0 };
     for (touched, chance) in [(1, 0.5), (2, 0.25), (3, 0.125)] {
-        let tried = tries(80, 4_000);
+        let tried = tries(80, 1_000);
         let lie = move |message: &ostrakon_party::Message| {
             let mut body = message.body.to_vec();
             (0..touched).for_each(|k| body[8 * k] ^= 1);
@@ -50,7 +50,7 @@ fn wrong_strings_of_t_triples_survive_once_in_two_to_the_t() {
 /// one: once in 16.
 #[test]
 fn corrections_of_one_wrong_tree_pass_once_in_sixteen() {
-    let tried = tries(160, 8_000);
+    let tried = tries(160, 2_000);
     let passed = |seed: &u64| {
         let tree = *seed as usize % TREES;
         survives(50_000 + seed, small(4), Kind::Corrections, move |message| {
@@ -65,7 +65,7 @@ fn corrections_of_one_wrong_tree_pass_once_in_sixteen() {
 /// two, and tells the bit.
 #[test]
 fn a_wrong_sum_of_a_level_is_not_looked_at_once_in_two() {
-    let tried = tries(100, 4_000);
+    let tried = tries(100, 1_000);
     let passed = |seed: &u64| {
         let (tree, level) = (*seed as usize % TREES, *seed as usize / TREES % LEVELS);
         survives(90_000 + seed, small(4), Kind::Trees, move |message| {
