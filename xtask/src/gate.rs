@@ -83,7 +83,7 @@ const STEPS: [Step; 22] = [
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
     nightly("advisories", Budget::of(30), |_| advisories()),
     nightly("fuzz", Budget::of(3000), |_| fuzz::run()),
-    nightly("mutants", Budget::of(3000), |_| mutants::run("")),
+    nightly("mutants", Budget::of(3000), |_| mutants::run_all()),
 ];
 
 impl Options {
