@@ -8,6 +8,7 @@
 mod budget;
 mod inner;
 mod lanes;
+mod night;
 pub mod record;
 mod step;
 
@@ -173,9 +174,12 @@ fn build() -> Result<()> {
 /// Every test, with a PostgreSQL beside them for those of the store.
 fn test(depth: Depth) -> Result<()> {
     let postgres = Postgres::start()?;
+    if depth == Depth::Nightly {
+        return night::test(&postgres);
+    }
     let mut test = shell::program(tools::cargo_nextest()?);
     test.args(["nextest", "run", "--workspace", "--tests"]);
-    shell::run(depth.mark(test.env(postgres::VARIABLE, postgres.url())))
+    shell::run(test.env(postgres::VARIABLE, postgres.url()))
 }
 
 /// Runs the examples in the libraries' documentation, if there are any: to find none, the compiler

@@ -30,7 +30,10 @@ pub fn run(crates: &[String]) -> Result<()> {
 }
 
 /// The package of a crate's folder or of its full name.
-fn package(name: &str) -> Result<String> {
+///
+/// # Errors
+/// If there is no such crate.
+pub fn package(name: &str) -> Result<String> {
     let short = name.strip_prefix("ostrakon-").unwrap_or(name);
     match short {
         // The program's package has the project's name.
