@@ -120,8 +120,8 @@ fn cut(world: &mut World) {
     }
 }
 
-/// Runs seeds for each size, fewer of the larger ones: 112 schedules, which take a second and a half
-/// of a processor; a thousand in all nine sweeps of this file, and a hundred times as many at night.
+/// Runs seeds for each size, fewer of the larger ones: 112 schedules, which take 1.6 seconds of a
+/// processor; a thousand in all nine sweeps of this file, and a hundred times as many at night.
 fn sweep(base: u64, powers: Powers) {
     for (n, seeds, steps) in [(4, 60, 1200), (5, 30, 1200), (7, 15, 2000), (10, 7, 3000)] {
         let seeds = if nightly() { seeds * 100 } else { seeds };
