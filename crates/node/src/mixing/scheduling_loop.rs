@@ -1,6 +1,6 @@
-//! The beat of a server: every [`BEAT`] it gives out slots and says which epochs are due and what
-//! is due in its jobs, notes which epochs are overdue, and, if it is the scheduler, takes the next
-//! decisions.
+//! The beat of a server: every [`BEAT`] it says which epochs are due and what is due in its jobs,
+//! notes which epochs are overdue, and, if it is the scheduler, takes the next decisions. Slots it
+//! gives out every beat, and between two when others' words let it.
 //!
 //! The decisions are pure ([`crate::state::scheduling`]); here they get the clock and are
 //! announced.
@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_mixing::room::RoomId;
+use ostrakon_party::ByParty;
 
 use crate::core::Core;
 use crate::state::announcement::Body;
 use crate::state::{Collecting, SCHEDULER, overdue, scheduling};
 
-/// How often. Slots are given out in one announcement per room and beat.
+/// How often.
 const BEAT: Duration = Duration::from_millis(100);
 /// Decisions of a kind per beat at most.
 const DECISIONS: usize = 64;
@@ -53,10 +54,34 @@ pub(crate) async fn run(core: Arc<Core>) {
             })
             .await;
         }
-        for body in assignments(&core) {
-            announce(&core, body).await;
+        give_out(&core).await;
+    }
+}
+
+/// Gives out slots until the beat is over. While somebody waits because the others have given out
+/// too few, their words count when they come: by the beat alone a large group would come in by an
+/// eighth every tenth of a second ([`scheduling::assign`]).
+async fn give_out(core: &Arc<Core>) {
+    let mut over = core.platform.sleep(BEAT);
+    let mut heard = core.logs.delivered.subscribe();
+    loop {
+        let known = heard.borrow_and_update().clone();
+        let (bodies, waits) = assignments(core);
+        for body in bodies {
+            announce(core, body).await;
         }
-        core.platform.sleep(BEAT).await;
+        if !waits {
+            return over.await;
+        }
+        let said = |now: &ByParty<u64>| {
+            now.iter().any(|(party, said)| party != core.me() && *said > known[party])
+        };
+        tokio::select! {
+            biased;
+            () = &mut over => return,
+            // The sender lives in `core`, so this does not fail.
+            _ = heard.wait_for(said) => {}
+        }
     }
 }
 
@@ -70,21 +95,32 @@ async fn while_announced(core: &Arc<Core>, next: impl Fn() -> Option<Body>) {
     }
 }
 
-/// What is to be assigned now, room by room.
-fn assignments(core: &Core) -> Vec<Body> {
+/// What is to be assigned now, room by room; and whether somebody who waits is given nothing by it.
+fn assignments(core: &Core) -> (Vec<Body>, bool) {
     let now = core.platform.now_ms();
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
     presence.forget(now);
     let collecting = world.rooms.iter().filter(|(_, room)| room.open);
     let collecting = collecting.filter_map(|(id, room)| Some((id, room.collecting.as_ref()?)));
+    let mut waits = false;
     let assign = |(id, collecting): (&RoomId, &Collecting)| {
         let seated = |key: &VerifyingKey| collecting.slot_of(key).is_some();
         let patience = world.rooms.get(id).map_or(0, scheduling::patience);
         let waiting = presence.waiting(id, (collecting.number, patience), now, seated);
-        if waiting.is_empty() { None } else { scheduling::assign(&world, core.me(), id, &waiting) }
+        if waiting.is_empty() {
+            return None;
+        }
+        let body = scheduling::assign(&world, core.me(), id, &waiting);
+        let given = match &body {
+            Some(Body::Assigned { slots, .. }) => slots.len(),
+            _ => 0,
+        };
+        waits |= given < waiting.len();
+        body
     };
-    collecting.filter_map(assign).collect()
+    let bodies = collecting.filter_map(assign).collect();
+    (bodies, waits)
 }
 
 /// Whether it was announced.

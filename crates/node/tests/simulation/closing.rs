@@ -163,6 +163,25 @@ fn a_scheduler_whose_clock_is_ahead_closes_nothing_early() {
     });
 }
 
+/// Each server may give out hardly more slots than another one, so a group that comes at once comes
+/// in by turns: as fast as the servers hear of each other, not one turn a beat.
+#[test]
+fn a_group_that_comes_at_once_does_not_come_in_by_the_beat() {
+    inside(|| {
+        let scene = Scene::with(1, (60, 2, 96, 64));
+        (0..48).for_each(|number| scene.join(number));
+        let begun = scene.deployment.executor.now_ms();
+        let seated = |status: &Status| status.epoch.is_some_and(|epoch| epoch.assigned == 48);
+        while !scene.statuses().iter().all(seated) {
+            scene.deployment.executor.run_for(Duration::from_millis(10));
+        }
+        let after = scene.deployment.executor.now_ms() - begun;
+        // They take a dozen turns.
+        assert!(after < 1_000, "after {after} ms");
+        scene.deployment.end();
+    });
+}
+
 /// However they come in: as many people as are said to be enough are, and one fewer is not.
 #[test]
 fn a_group_of_any_size_publishes_when_as_many_are_there_as_is_said() {
