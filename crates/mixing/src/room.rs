@@ -35,12 +35,16 @@ pub const PRACTICE: u32 = 0;
 /// have invented two.
 pub const USUAL_MINIMUM: u32 = 3;
 
-/// How many places a server may have given out when another one has given out so many: one more,
-/// and in a large room an eighth more, since servers that wait for each other's every place would
-/// be slow to take in thousands.
-#[must_use]
-pub fn most_beside(other: u32) -> u32 {
-    other.saturating_add(other / 8).saturating_add(1)
+/// How many places a server may have given out beside another one that has given out so many, when
+/// those that must be honest if it is not have so many `together`: one more than the other one, and
+/// in a large room an eighth more, since servers that wait for each other's every place would be
+/// slow to take in thousands. Or its share of what the others have beyond the minimum: should the
+/// very people whom the corrupt ones give places have others' places, too, the minimum is met
+/// without them.
+pub fn most_beside(other: u32, together: u32, minimum: u32, trust: &Trust) -> u32 {
+    let hardly_more = other.saturating_add(other / 8).saturating_add(1);
+    let corrupt = u32::try_from(trust.corrupt()).unwrap_or(u32::MAX).max(1);
+    hardly_more.max(together.saturating_sub(minimum) / corrupt)
 }
 
 /// How many people have to take part so that a minimum is met, however they are spread over the
@@ -49,10 +53,11 @@ pub fn people_for(minimum: u32, trust: &Trust) -> u32 {
     let count = |parties: usize| u32::try_from(parties).unwrap_or(u32::MAX);
     let (parties, corrupt) = (count(trust.parties()), count(trust.corrupt()));
     // If each has given out so many, those at honest servers are enough. If one of them has given
-    // out one fewer, the corrupt ones can have no more than `most_beside` that.
+    // out one fewer, the corrupt ones can have no more than `most_beside` that; or the honest ones
+    // had the minimum before.
     let each = minimum.div_ceil(parties - corrupt);
-    let at_corrupt =
-        each.checked_sub(1).map_or(0, |fewest| most_beside(fewest).saturating_mul(corrupt));
+    let beside = |fewest| most_beside(fewest, 0, minimum, trust).saturating_mul(corrupt);
+    let at_corrupt = each.checked_sub(1).map_or(0, beside);
     minimum.saturating_add(at_corrupt).max(1)
 }
 
@@ -483,15 +488,18 @@ mod tests {
         assert_eq!(RoomId::from_hex(&names[0].to_hex()[1..]), None);
     }
 
-    /// All ways in which so many people may be spread over `n` servers, fewest first, that none has
-    /// more than [`most_beside`] another one.
-    fn spreads(people: u32, n: usize) -> Vec<Vec<u32>> {
+    /// All ways in which so many people may be spread over the servers, fewest first, that none has
+    /// more than [`most_beside`] the emptiest of the others.
+    fn spreads(people: u32, minimum: u32, trust: &Trust) -> Vec<Vec<u32>> {
+        let n = trust.parties();
+        let honest = (n - trust.corrupt()) as u32;
         let mut found = Vec::new();
         let mut open: Vec<Vec<u32>> = (0..=people / n as u32).map(|fewest| vec![fewest]).collect();
         while let Some(spread) = open.pop() {
             let left = people - spread.iter().sum::<u32>();
             let others = (n - spread.len()) as u32;
-            let (last, most) = (*spread.last().unwrap(), most_beside(spread[0]));
+            let most = most_beside(spread[0], honest * spread[0], minimum, trust);
+            let last = *spread.last().unwrap();
             match others {
                 0 if left == 0 => found.push(spread),
                 0 => {}
@@ -513,8 +521,10 @@ mod tests {
             for (n, corrupt) in [(2, 1), (3, 1), (4, 1), (5, 2), (5, 4), (7, 3), (7, 6)] {
                 let trust = Trust::new(n, corrupt, Delivery::Stoppable).unwrap();
                 let people = people_for(minimum, &trust);
-                for all in 0..=people + 9 {
-                    let spreads = spreads(all, n);
+                // With so many among three servers, one may have far more than the others.
+                let many = if n == 3 { 6 * minimum.min(20) } else { 0 };
+                for all in 0..=many.max(people + 9) {
+                    let spreads = spreads(all, minimum, &trust);
                     assert!(!spreads.is_empty());
                     // The servers with most are those that may have invented them.
                     let hidden = |spread: &Vec<u32>| spread[..n - corrupt].iter().sum::<u32>();

@@ -227,6 +227,16 @@ pub(super) const TESTED: &[Tested] = &[
         }],
     },
     Tested {
+        name: "who gives out slots beyond an eighth leaves the others less than the minimum",
+        package: "ostrakon-node",
+        test: "who_gives_out_far_more_than_the_others_leaves_them_the_minimum",
+        edits: &[Edit {
+            file: "crates/node/src/state/room.rs",
+            from: "most_beside(fuller, honest.iter().sum(), self.minimum, &self.trust)",
+            to: "most_beside(fuller, honest.iter().sum(), 0, &self.trust)",
+        }],
+    },
+    Tested {
         name: "an epoch is closed that the others do not say is due",
         package: "ostrakon-node",
         test: "a_scheduler_whose_clock_is_ahead_closes_nothing_early",

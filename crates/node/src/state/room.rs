@@ -138,9 +138,9 @@ impl Collecting {
     }
 
     /// How many slots a server that knows so many announcements of each may have given out:
-    /// [`most_beside`] what the fullest of the others has that must be honest, if this one is not,
-    /// so that the corrupt ones cannot seat everybody in their own classes, where they do not
-    /// count ([`ostrakon_mixing::room::people_for`]).
+    /// [`most_beside`] the fullest of the others that must be honest, if this one is not, so that
+    /// the corrupt ones cannot seat everybody in their own classes, where they do not count
+    /// ([`ostrakon_mixing::room::people_for`]).
     pub fn most_for(&self, author: PartyId, after: &[u64]) -> u32 {
         let others = self.given.iter().zip(after).filter(|((class, _), _)| *class != author);
         let known = |((_, given), known): ((PartyId, &BTreeMap<u64, u32>), &u64)| {
@@ -149,7 +149,9 @@ impl Collecting {
         let mut known: Vec<u32> = others.map(known).collect();
         known.sort_unstable_by(|a, b| b.cmp(a));
         let also_corrupt = self.trust.corrupt().saturating_sub(1);
-        most_beside(known.get(also_corrupt).copied().unwrap_or(0))
+        let honest = known.get(also_corrupt..).unwrap_or_default();
+        let fuller = honest.first().copied().unwrap_or(0);
+        most_beside(fuller, honest.iter().sum(), self.minimum, &self.trust)
     }
 
     /// How many of the room's slots are of a server's class, if it has so many.

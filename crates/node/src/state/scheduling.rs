@@ -245,10 +245,10 @@ pub fn patience(room: &Room) -> u64 {
 /// Gives slots of `me`'s class to those who are present and have none in the room's epoch; `None`
 /// if there is nobody or no slot left. In order of `present`, lowest slots first.
 ///
-/// No server gives out more than [`most_beside`] another one that has slots left: then a number of
-/// people is enough or not, however they came. Those who are too many move, and if they do not, get
-/// a slot as long as this is not beyond the same bound beside the fuller of the others
-/// ([`Collecting::most_for`]).
+/// No server gives out more than [`most_beside`] another one that has slots left, as if the rest
+/// had no more than that one: then a number of people is enough or not, however they came. Those
+/// who are too many move, and if they do not, get a slot as long as this is not beyond the same
+/// bound beside the fuller of the others ([`Collecting::most_for`]).
 pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> Option<Body> {
     let room = world.rooms.get(id)?;
     let collecting = room.collecting.as_ref()?;
@@ -265,7 +265,11 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
     let others = collecting.assigned.iter();
     let others = others
         .filter(|(class, count)| *class != me && **count < collecting.slots_of(*class, capacity));
-    let most = others.map(|(_, count)| most_beside(*count)).min().unwrap_or(capacity);
+    let trust = &collecting.trust;
+    let honest = u32::try_from(trust.parties() - trust.corrupt()).expect("few servers");
+    let beside =
+        |count: u32| most_beside(count, honest.saturating_mul(count), collecting.minimum, trust);
+    let most = others.map(|(_, count)| beside(*count)).min().unwrap_or(capacity);
     let own = collecting.assigned[me];
     let mut even = most.saturating_sub(own);
     let bound =

@@ -387,11 +387,16 @@ fn no_server_gives_out_many_slots_more_than_another_unless_people_stay() {
     let (mut world, id) = with_slots(&eight);
     world.rooms.get_mut(&id).unwrap().descriptor.capacity = 60;
     let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    collecting.minimum = 20;
     for slot in (2..26).step_by(3) {
         collecting.assign(slot, Owner { key: key(slot), announcement: 0 });
     }
     let slots = given(assign(&world, PartyId(2), &id, &everybody));
     assert_eq!(slots, [(26, key(50)), (29, key(51))]);
+    // Thirteen, if three are enough: whatever it gives out, the others have three more.
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    collecting.minimum = 3;
+    assert_eq!(given(assign(&world, PartyId(2), &id, &everybody)).len(), 4);
     // Who has no slots left is not waited for.
     let (world, id) = with_slots(&[0, 3, 6, 2, 5, 8, 1]);
     assert_eq!(given(assign(&world, PartyId(1), &id, &three)), [(4, key(50)), (7, key(51))]);
@@ -439,4 +444,72 @@ fn corrupt_servers_together_do_not_outrun_the_honest_ones() {
     assert_eq!(bound(0), 2);
     assert_eq!(collecting.most_for(PartyId(1), &[0; 5]), 1, "it has heard of none");
     assert_eq!((collecting.lowest_free[PartyId(0)], collecting.lowest_free[PartyId(4)]), (25, 4));
+    for slot in (0..50).filter(|slot| !collecting.slots.contains_key(slot)).collect::<Vec<_>>() {
+        collecting.assign(slot, owner(slot));
+    }
+    let bound = |party| collecting.most_for(PartyId(party), &[1; 5]);
+    assert_eq!(
+        bound(1),
+        14,
+        "half of what three have beyond the minimum: two of them take as many"
+    );
+}
+
+/// In how many turns so many come in at each of three servers, all of which hear of each other
+/// between two turns.
+fn turns(each: u32, minimum: u32) -> u32 {
+    let (mut world, id) = with_slots(&[]);
+    let room = world.rooms.get_mut(&id).unwrap();
+    room.descriptor.capacity = 3 * each;
+    room.collecting.as_mut().unwrap().minimum = minimum;
+    for turn in 0.. {
+        let collecting = world.rooms[&id].collecting.as_ref().unwrap();
+        if collecting.slots.len() as u32 == 3 * each {
+            return turn;
+        }
+        let without = |number: &u32| collecting.slot_of(&person(*number)).is_none();
+        let give = |class: u32| {
+            let present = (0..each).map(|number| 3 * number + class).filter(without);
+            let present: Vec<Waiting> =
+                present.map(|number| Waiting { key: person(number), stays: false }).collect();
+            given(assign(&world, PartyId(class as u8), &id, &present))
+        };
+        let words: Vec<_> = (0..3).flat_map(give).collect();
+        let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+        for (slot, key) in words {
+            collecting.assign(slot, Owner { key, announcement: 0 });
+        }
+    }
+    unreachable!("the turns do not end")
+}
+
+fn person(number: u32) -> VerifyingKey {
+    let mut key = [0; 32];
+    key[..4].copy_from_slice(&number.to_le_bytes());
+    VerifyingKey(key)
+}
+
+/// What the minimum needs comes in evenly; beyond it, a crowd need not.
+#[test]
+fn a_crowd_comes_in_within_few_turns_once_the_minimum_is_met() {
+    assert_eq!([2, 5, 16, 100].map(|minimum| turns(1000, minimum)), [13, 16, 22, 33]);
+    assert_eq!(turns(1000, 2000), 45, "all are needed");
+}
+
+/// Should a server give its slots to people who have others', that leaves the others the minimum.
+#[test]
+fn who_gives_out_far_more_than_the_others_leaves_them_the_minimum() {
+    let mut collecting = Collecting::new(0, 0, 0, 4, None, Trust::one_of_three());
+    let mut bounds = Vec::new();
+    for number in 0..10 {
+        for class in 1..3 {
+            let slot = 3 * number + class;
+            collecting.assign(slot, Owner { key: key(slot), announcement: number.into() });
+        }
+        bounds.push(collecting.most_for(PartyId(0), &[0, 100, 100]));
+    }
+    assert_eq!(bounds, [2, 3, 4, 5, 6, 8, 10, 12, 14, 16]);
+    assert_eq!(collecting.most_for(PartyId(0), &[0, 10, 0]), 12, "it has heard of one alone");
+    assert_eq!(collecting.most_for(PartyId(0), &[0, 10, 3]), 12);
+    assert_eq!(collecting.most_for(PartyId(0), &[0, 10, 7]), 13);
 }
