@@ -55,6 +55,8 @@ pub struct Options {
     pub clients: u32,
     /// Connections to each server.
     pub connections: u32,
+    /// The room's minimum; `None` for the greatest that so many participants meet.
+    pub minimum: Option<u32>,
     /// How long to measure, in seconds; the epoch under way is finished.
     pub seconds: u32,
 }
@@ -235,7 +237,9 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
     // enough: few of those who come in groups may be missing then.
     let trust = engines::trust(EngineKind::Ruffle, servers.ports.len())?;
     let is_met = |minimum: &u32| people_for(*minimum, &trust) <= options.clients;
-    let minimum = (1..=options.clients).rev().find(is_met).context("there are too few clients")?;
+    let greatest = (1..=options.clients).rev().find(is_met).context("there are too few clients")?;
+    let minimum = options.minimum.unwrap_or(greatest);
+    ensure!(minimum <= greatest, "--minimum must be at most {greatest} for so many clients");
     let body = serde_json::json!({
         "name": "Intake",
         "payload": PAYLOAD,

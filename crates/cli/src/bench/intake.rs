@@ -35,6 +35,10 @@ pub struct Options {
     /// Connections to each server.
     #[arg(long, default_value_t = 128)]
     connections: u32,
+    /// The room's minimum, up to which places are given out evenly over the servers; the greatest
+    /// that so many participants meet unless it is said.
+    #[arg(long, value_name = "M")]
+    minimum: Option<u32>,
     /// How long to measure; the epoch under way is finished.
     #[arg(long, default_value_t = 30)]
     seconds: u32,
@@ -126,13 +130,13 @@ fn with_servers(
     let mut processes = runtime.block_on(async { Processes::start(&site, None) })?;
     let started = runtime.block_on(start(options, &site, &mut processes, &report));
     let measured = started.and_then(|servers| {
-        let Options { clients, connections, seconds, .. } = *options;
+        let Options { clients, connections, minimum, seconds, .. } = *options;
         let servers = Servers {
             databases: databases.map_or_else(Vec::new, |databases| databases.names().to_vec()),
             directory: directory.to_owned(),
             ..servers
         };
-        intake::run(intake::Options { clients, connections, seconds }, &servers, report)
+        intake::run(intake::Options { clients, connections, minimum, seconds }, &servers, report)
     });
     runtime.block_on(processes.stop());
     measured
