@@ -249,6 +249,8 @@ export const de: Room = {
       moved: 'Ein anderes Gerät von dir nimmt teil',
       resting: 'Du nimmst nicht teil: Es war eine Weile niemand hier',
     },
+    full: (places: number) =>
+      `Alle ${several(places, 'Platz', 'Plätze')} dieser Epoche sind vergeben. Du nimmst teil, sobald jemand geht; bis dahin bleibt auf diesem Gerät, was du schreibst.`,
     coverTitle: 'Was diese Seite von selbst tut',
     cover: (hidden: number, untouched: number) => [
       'In jeder Epoche gibt sie eine Scherbe von gleicher Länge ab, eine leere, wenn du nichts zu sagen hast. So verrät das Teilnehmen nichts.',

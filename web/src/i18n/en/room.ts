@@ -247,6 +247,8 @@ export const en = {
       moved: 'Another device of yours takes part',
       resting: 'You are not taking part: nobody was here for a while',
     },
+    full: (places: number) =>
+      `All ${several(places, 'place', 'places')} of this epoch are taken. You take part once somebody leaves; until then, what you write stays on this device.`,
     coverTitle: 'What this page does by itself',
     cover: (hidden: number, untouched: number) => [
       'In every epoch it hands in one shard of the same length, an empty one if you have nothing to say. So taking part tells nothing.',

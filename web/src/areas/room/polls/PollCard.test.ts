@@ -23,6 +23,7 @@ const view = {
   mixing: [],
   present: 5,
   missing: 0,
+  taken: 0,
   overdue: null,
 };
 const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0, erased: 0 };

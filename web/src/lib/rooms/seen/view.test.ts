@@ -81,6 +81,7 @@ test("the epoch is the home server's, or of any that answers", () => {
     mixing: [3],
     present: 5,
     missing: 0,
+    taken: 0,
     overdue: null,
   });
   expect(epochView([away, report({}), report({})], 0, 64)?.present).toBe(7);
@@ -99,6 +100,16 @@ test('when an epoch is sealed is not one server’s word', () => {
   expect(at(says(9_000), says(1_000))).toBe(9_000);
   expect(at(says(1_000), says(9_000), says(9_100, 3))).toBe(9_000);
   expect(at(says(null), says(null))).toBeNull();
+});
+
+test('that the places of an epoch are taken is not one server’s word', () => {
+  const trust = { ...NOBODY, believed: 2 };
+  const says = (assigned: number, number = 4) =>
+    report({ epoch: { ...report({}).status!.epoch!, number, assigned } });
+  const taken = (...reports: Report[]) => epochView(reports, 0, 64, 0, trust)?.taken;
+  expect(taken(says(24), says(23), says(24))).toBe(24);
+  expect(taken(says(24), says(3), says(2))).toBe(3);
+  expect(taken(says(24), says(24, 3), report(null, false))).toBe(0);
 });
 
 test('who is at a server that falls silent is not missed', () => {
@@ -265,6 +276,7 @@ test('what is said after the shard was handed in enters the epoch after', () => 
     mixing: [],
     present: 3,
     missing: 0,
+    taken: 0,
     overdue: null,
   };
   expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({

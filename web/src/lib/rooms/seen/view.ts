@@ -18,6 +18,8 @@ export interface EpochView {
   present: number;
   /** How many more have to come before anything is published. */
   missing: number;
+  /** Places in it that are taken, as those who are believed of that say. */
+  taken: number;
   /** `null` unless it could have been closed, or opened, for a while. */
   overdue: Overdue | null;
 }
@@ -66,8 +68,17 @@ export function epochView(
     mixing: report?.status?.mixing.map((mix) => mix.number) ?? [],
     present: presentNow(reports, most),
     missing,
+    taken: takenOf(answering, number, trust),
     overdue,
   };
+}
+
+/** So many places of an epoch are taken at least, as so many say as are believed. */
+function takenOf(answering: Report[], number: number, { believed }: Trust): number {
+  const said = answering.flatMap(({ status }) =>
+    status?.epoch?.number === number ? [status.epoch.assigned] : [],
+  );
+  return said.sort((a, b) => b - a)[believed - 1] ?? 0;
 }
 
 /**
