@@ -291,10 +291,10 @@ impl Work {
         // Digests of the submissions and redundancy of the rows, by three servers; pads shown for
         // six pairs' sides and verified by three.
         let per_slot = 6.0 * s.row + (3.0 * 2.0 + 6.0 + 3.0 * 2.0) * s.compression;
-        // Lists: signed by three, checked by six, and the agreed one; pads: signed by three,
-        // checked by three; the board's entry.
-        let bulk = ((9.0 + 3.0) * lists + 6.0 * pads + 3.0) * u.hash;
-        let travelling = 6.0 * lists + 3.0 * pads;
+        // Lists, which are equal and do not travel: signed by three, and agreed by three; pads:
+        // signed by three, checked by three; the board's entry.
+        let bulk = ((3.0 + 3.0) * lists + 6.0 * pads + 3.0) * u.hash;
+        let travelling = 3.0 * pads;
         let mut parts = BTreeMap::from([
             ("hash", per_slot + bulk),
             ("prg", 6.0 * pads * u.prg + 9.0 * s.expand),
@@ -319,10 +319,10 @@ impl Work {
         BTreeMap::from([
             ("gather", 6.0 * u.gather),
             ("prg", 8.0 * m * u.prg + 6.0 * s.expand),
-            ("hash", 3.0 * s.row + (8.0 * m + 9.0 * lists) * u.hash),
+            ("hash", 3.0 * s.row + (8.0 * m + 6.0 * lists) * u.hash),
             ("copy", 10.0 * u.copy),
-            ("aead", (4.0 * m + 6.0 * lists) * u.aead),
-            ("loopback", (4.0 * m + 6.0 * lists) * u.loopback),
+            ("aead", 4.0 * m * u.aead),
+            ("loopback", 4.0 * m * u.loopback),
             ("gf64", 8.0 * u.gf64 / 2.0),
             ("permutation", 4.0 * u.permutation),
         ])

@@ -7,6 +7,7 @@
 //! ([`ostrakon_party::wire`]).
 
 use bytes::Bytes;
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Instance, Message, PartyId, SessionId, SignedHeader, Tag, wire};
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +26,12 @@ pub const RELAYED: usize = SMALL;
 /// The version of what servers say to each other, of this format and of all that it carries; a peer
 /// that speaks another is refused. To be raised with every change after which two releases no
 /// longer understand each other.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// An encoded header, depth and length are shorter than this.
 const MAX_HEAD: usize = 256;
-/// An encoded tag with limit, or a greeting, is shorter than this.
-const MAX_SHORT: usize = 64;
+/// An encoded tag with limit and digest is shorter than this.
+const MAX_SHORT: usize = 96;
 /// The greeting of another version may be longer than ours.
 const MAX_HELLO: usize = 256;
 /// Two times, an answer and what is said about the sender.
@@ -172,6 +173,9 @@ pub struct Want {
     pub limit: u64,
     /// Whether the message is asked for even if it was already sent on this connection.
     pub again: bool,
+    /// The digest of a body that the asker has: of a message with that body it wants the header
+    /// alone.
+    pub known: Option<Digest>,
 }
 
 /// What relaying needs said.
@@ -358,7 +362,7 @@ fn decode_relay(prefix: Prefix, bytes: Bytes) -> Result<Relay, Malformed> {
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_crypto::{Digest, Signature};
+    use ostrakon_crypto::Signature;
     use ostrakon_party::{Header, InstanceKind, Recipient, Step};
     use proptest::prelude::*;
 
@@ -417,8 +421,12 @@ mod tests {
                     Frame::Probe(Probe { sent, answers, about: about.to_vec() })
                 }
             ),
-            (tags(), any::<u64>(), any::<bool>())
-                .prop_map(|(tag, limit, again)| Frame::Want(Want { tag, limit, again })),
+            (tags(), any::<u64>(), any::<bool>(), any::<Option<[u8; 32]>>()).prop_map(
+                |(tag, limit, again, known)| {
+                    let known = known.map(Digest);
+                    Frame::Want(Want { tag, limit, again, known })
+                }
+            ),
             (headers(), any::<u32>(), bytes(2000))
                 .prop_map(|(signed, depth, body)| Frame::Whole(Message { signed, body, depth })),
             (any::<u32>(), headers(), any::<u32>(), SMALL as u64 + 1..).prop_map(
@@ -507,7 +515,7 @@ mod tests {
         let whole = Message { signed, body: vec![1; SMALL].into(), depth: u32::MAX };
         let data = Part::Data(vec![1; RELAYED].into());
         for frame in [
-            Frame::Want(Want { tag, limit: u64::MAX, again: true }),
+            Frame::Want(Want { tag, limit: u64::MAX, again: true, known: Some(Digest([255; 32])) }),
             Frame::Probe(Probe {
                 sent: u64::MAX,
                 answers: Some((u64::MAX, u64::MAX)),

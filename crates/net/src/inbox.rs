@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Instance, Message, SignedHeader, Tag};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -36,8 +37,23 @@ impl Default for Quota {
     }
 }
 
+/// What is taken of a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    /// The longest body.
+    pub limit: u64,
+    /// The digest of a body that is there already, and need not come.
+    pub known: Option<Digest>,
+}
+
+impl From<u64> for Taken {
+    fn from(limit: u64) -> Self {
+        Self { limit, known: None }
+    }
+}
+
 struct Waiter {
-    limit: u64,
+    taken: Taken,
     deliver: oneshot::Sender<Message>,
 }
 
@@ -106,7 +122,7 @@ impl Inbox {
     pub fn collect(
         &mut self,
         tag: Tag,
-        limit: u64,
+        taken: impl Into<Taken>,
         now: Instant,
     ) -> (oneshot::Receiver<Message>, Option<Frame>) {
         let (deliver, receiver) = oneshot::channel();
@@ -114,7 +130,7 @@ impl Inbox {
             return (receiver, None);
         }
         let slot = self.slots.entry(tag).or_default();
-        slot.waiters.push_back(Waiter { limit, deliver });
+        slot.waiters.push_back(Waiter { taken: taken.into(), deliver });
         if let Some(message) = self.unstore(&tag) {
             self.deliver(message);
             return (receiver, None);
@@ -150,7 +166,7 @@ impl Inbox {
         let mut message = message;
         if let Some(slot) = self.slots.get_mut(&tag) {
             while let Some(waiter) = slot.waiters.pop_front() {
-                match waiter.deliver.send(clip(message, waiter.limit)) {
+                match waiter.deliver.send(clip(message, waiter.taken.limit)) {
                     Ok(()) => {
                         slot.delivered = slot.delivered.saturating_add(1);
                         slot.asked = 0;
@@ -216,7 +232,7 @@ impl Inbox {
             return;
         };
         slot.waiters.retain(|waiter| !waiter.deliver.is_closed());
-        let Some(limit) = slot.waiters.iter().map(|waiter| waiter.limit).max() else {
+        let Some(limit) = slot.waiters.iter().map(|waiter| waiter.taken.limit).max() else {
             self.dropped = true;
             return;
         };
@@ -310,10 +326,13 @@ impl Inbox {
 
 impl Slot {
     fn ask(&mut self, tag: Tag, again: bool, now: Instant) -> Frame {
-        let limit = self.waiters.iter().map(|waiter| waiter.limit).max().unwrap_or(0);
+        let limit = self.waiters.iter().map(|waiter| waiter.taken.limit).max().unwrap_or(0);
+        // Who waits for the same message has the same body, or else it is to come.
+        let known = self.waiters.front().and_then(|waiter| waiter.taken.known);
+        let known = known.filter(|_| self.waiters.iter().all(|w| w.taken.known == known));
         self.ask_at = Some(now + pause(self.asked));
         self.asked = self.asked.saturating_add(1);
-        Frame::Want(Want { tag, limit, again })
+        Frame::Want(Want { tag, limit, again, known })
     }
 }
 

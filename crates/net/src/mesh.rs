@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Channel, Instance, Message, PartyId, Roster, Tag};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::connect::{Credentials, accept_all, dial_direct, dial_relayed};
 use crate::frame::{Frame, Leg, Malformed, Part, Relay};
-use crate::inbox::Quota;
+use crate::inbox::{Quota, Taken};
 use crate::peer::{Peer, PeerState};
 use crate::probe::{Acquaintance, Clock, MAX_ABOUT, Probe};
 use crate::relay::{Route, Tunnel, Tunnels};
@@ -334,6 +335,18 @@ impl Channel for Mesh {
     /// If `from` is not another party of the roster.
     fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
         self.named(from).collect(tag, limit).boxed()
+    }
+
+    /// # Panics
+    /// If `from` is not another party of the roster.
+    fn collect_known(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        limit: u64,
+        known: Digest,
+    ) -> BoxFuture<'_, Message> {
+        self.named(from).collect(tag, Taken { limit, known: Some(known) }).boxed()
     }
 
     fn patience(&self) -> BoxFuture<'_, ()> {

@@ -12,6 +12,7 @@ use ostrakon_party::{Instance, Message, PartyId, Tag};
 use tokio::sync::Notify;
 
 use crate::frame::{self, Frame, Relay, Want};
+use crate::inbox::Taken;
 use crate::relay::{FORWARDED, cost};
 use crate::retired::Retired;
 
@@ -50,7 +51,7 @@ struct Transfer {
 /// See the module's description.
 pub(crate) struct Outbox {
     kept: HashMap<Tag, Kept>,
-    wanted: HashMap<Tag, u64>,
+    wanted: HashMap<Tag, Taken>,
     retired: Arc<Retired>,
     active: Option<Active>,
     lane: VecDeque<Frame>,
@@ -124,10 +125,10 @@ impl Outbox {
         }
         let push = push && message.body.len() <= frame::SMALL;
         self.kept.insert(tag, Kept { message, sent_on: None, queued: false });
-        if let Some(limit) = self.wanted.remove(&tag) {
-            self.enqueue(tag, limit);
+        if let Some(taken) = self.wanted.remove(&tag) {
+            self.enqueue(tag, taken);
         } else if push {
-            self.enqueue(tag, u64::MAX);
+            self.enqueue(tag, u64::MAX.into());
         }
     }
 
@@ -137,20 +138,21 @@ impl Outbox {
             return;
         }
         let link = self.active.as_ref().map(|active| active.id);
+        let taken = Taken { limit: want.limit, known: want.known };
         match self.kept.get(&want.tag) {
             // The copy on its way will do: a link loses nothing while it lasts.
             Some(kept)
                 if kept.queued
                     || (!want.again && kept.sent_on.is_some() && kept.sent_on == link) => {}
-            Some(_) => self.enqueue(want.tag, want.limit),
+            Some(_) => self.enqueue(want.tag, taken),
             None if self.wanted.len() < MAX_WANTED => {
-                self.wanted.insert(want.tag, want.limit);
+                self.wanted.insert(want.tag, taken);
             }
             None => {}
         }
     }
 
-    fn enqueue(&mut self, tag: Tag, limit: u64) {
+    fn enqueue(&mut self, tag: Tag, Taken { limit, known }: Taken) {
         let (Some(kept), Some(active)) = (self.kept.get_mut(&tag), &self.active) else {
             return; // With no link there is nothing to queue for: on the next one the peer asks.
         };
@@ -158,7 +160,8 @@ impl Outbox {
         kept.sent_on = Some(active.id);
         let Message { signed, body, depth } = &kept.message;
         let length = body.len() as u64;
-        if length > limit || signed.header.length > limit {
+        let refused = length > limit || signed.header.length > limit;
+        if refused || known == Some(signed.header.digest) {
             let bare = Message { signed: *signed, body: Bytes::new(), depth: *depth };
             self.lane.push_back(Frame::Whole(bare));
         } else if body.len() <= frame::SMALL {

@@ -9,7 +9,7 @@ use ostrakon_party::{Instance, Message, PartyId, Tag};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::inbox::{Inbox, Quota};
+use crate::inbox::{Inbox, Quota, Taken};
 use crate::outbox::{Active, Outbox};
 use crate::probe::{Acquaintance, Measurements};
 use crate::retired::Retired;
@@ -193,8 +193,8 @@ impl Peer {
     }
 
     /// Waits for a message; see [`ostrakon_party::Channel::collect`].
-    pub async fn collect(&self, tag: Tag, limit: u64) -> Message {
-        let (receiver, want) = self.inbox().collect(tag, limit, Instant::now());
+    pub async fn collect(&self, tag: Tag, taken: impl Into<Taken>) -> Message {
+        let (receiver, want) = self.inbox().collect(tag, taken, Instant::now());
         self.outbox().push(want);
         let mut waiting = Waiting { peer: self, receiver };
         match (&mut waiting.receiver).await {

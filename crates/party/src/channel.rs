@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use ostrakon_crypto::Digest;
 
 use crate::{Instance, PartyId, SignedHeader, Tag};
 
@@ -37,6 +38,19 @@ pub trait Channel: Send + Sync {
     /// refused before it is stored. If called again for the same tag, waits for another message
     /// under that tag (the first one having been found to be forged).
     fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message>;
+
+    /// The same of a message whose body may be one that this party has, of the digest `known`. Such
+    /// a message may come without its body.
+    fn collect_known(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        limit: u64,
+        known: Digest,
+    ) -> BoxFuture<'_, Message> {
+        let _ = known;
+        self.collect(from, tag, limit)
+    }
 
     /// Resolves when the channel judges that whoever is being waited for has been silent for long:
     /// after some seconds over a network, or when nothing else moves in a simulated world. It means

@@ -204,8 +204,28 @@ impl Party {
         tag: Tag,
         length: Length,
     ) -> Result<Received, Refused> {
+        self.receive_known(from, tag, length, None).await
+    }
+
+    /// The same of a message that may say what this party has as well: then the signed header is
+    /// enough, which names the body by its digest, and the body need not travel.
+    ///
+    /// # Errors
+    /// As [`Party::receive`].
+    pub async fn receive_known(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        length: Length,
+        known: Option<&Body>,
+    ) -> Result<Received, Refused> {
         loop {
-            let message = self.channel.collect(from, tag, length.limit()).await;
+            let limit = length.limit();
+            let collecting = match known {
+                Some(known) => self.channel.collect_known(from, tag, limit, known.digest()),
+                None => self.channel.collect(from, tag, limit),
+            };
+            let mut message = collecting.await;
             let header = &message.signed.header;
             let addressed = match header.to {
                 Recipient::One(id) => id == self.id,
@@ -221,7 +241,12 @@ impl Party {
             if !length.admits(header.length) {
                 return Err(Refused(message.signed));
             }
-            if header.length != message.body.len() as u64
+            let same = |known: &&Body| {
+                (header.length, header.digest) == (known.bytes().len() as u64, known.digest())
+            };
+            if let Some(known) = known.filter(same) {
+                message.body = known.bytes().clone();
+            } else if header.length != message.body.len() as u64
                 || header.digest != Header::digest_of(&message.body)
             {
                 continue;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{BoxFuture, poll_fn};
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
 
 use crate::saboteur::{Fate, Saboteur};
@@ -238,6 +239,23 @@ impl Channel for End {
                 }
             }
         }))
+    }
+
+    fn collect_known(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        limit: u64,
+        known: Digest,
+    ) -> BoxFuture<'_, Message> {
+        let collected = self.collect(from, tag, limit);
+        Box::pin(async move {
+            let mut message = collected.await;
+            if message.signed.header.digest == known {
+                message.body = Bytes::new();
+            }
+            message
+        })
     }
 
     fn patience(&self) -> BoxFuture<'_, ()> {

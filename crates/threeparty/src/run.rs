@@ -66,8 +66,18 @@ impl<P: Protocol> Run<P> {
     /// # Errors
     /// [`Offence::Malformed`] against the peer.
     pub async fn receive_tag(&self, from: PartyId, tag: Tag) -> Result<Received, P::Fault> {
+        self.receive_known(from, tag, None).await
+    }
+
+    /// The same of a message that may say what this party says.
+    async fn receive_known(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        known: Option<&Body>,
+    ) -> Result<Received, P::Fault> {
         let length = self.subject.length(tag.step);
-        let received = match self.party.receive(from, tag, length).await {
+        let received = match self.party.receive_known(from, tag, length, known).await {
             Ok(received) => received,
             Err(refused) => {
                 let statement = Statement { signed: refused.0, body: Vec::new() };
@@ -154,9 +164,14 @@ impl<P: Protocol> Run<P> {
 
     /// Round 1 of a broadcast.
     async fn exchanged(&self, step: Step, body: Bytes) -> Result<[Received; 3], P::Fault> {
-        let own = Received { signed: self.send_all(step, body.clone()), body };
+        let said = Body::new(body);
+        let own =
+            Received { signed: self.send_all(step, said.clone()), body: said.bytes().clone() };
+        let tag = self.tag(step);
+        // Long lists are mostly the same ones.
+        let hear = |peer: u8| self.receive_known(PartyId(peer), tag, Some(&said));
         let [a, b] = self.peers();
-        let (from_a, from_b) = join(self.receive(a, step), self.receive(b, step)).await;
+        let (from_a, from_b) = join(hear(a), hear(b)).await;
         Ok(self.in_order(own, from_a?, from_b?))
     }
 

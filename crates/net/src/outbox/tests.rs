@@ -37,7 +37,7 @@ fn outbox() -> (Outbox, Arc<Retired>) {
 }
 
 fn want(tag: Tag, limit: u64, again: bool) -> Want {
-    Want { tag, limit, again }
+    Want { tag, limit, again, known: None }
 }
 
 /// Takes everything: kind and length of each frame.
@@ -105,6 +105,24 @@ fn a_remembered_want_is_answered_when_the_message_is_posted() {
         matches!(frames[..], [(Kind::Whole, length)] if length < 256),
         "the header alone: {frames:?}"
     );
+}
+
+#[test]
+fn of_a_body_that_the_peer_has_the_header_travels() {
+    let (mut outbox, _) = outbox();
+    let body = message(tag(0, 0), CHUNK);
+    let known = Some(body.signed.header.digest);
+    outbox.post(body, true);
+    let other = Want { known: Some(Digest([1; 32])), ..want(tag(0, 0), u64::MAX, true) };
+    outbox.wanted(other);
+    assert_eq!(kinds(&mut outbox, 1), [Kind::Head, Kind::Chunk]);
+    outbox.wanted(Want { known, ..other });
+    let frames = drain(&mut outbox, 1);
+    assert!(matches!(frames[..], [(Kind::Whole, length)] if length < 256), "{frames:?}");
+    // Also when it is asked for before it is posted.
+    outbox.wanted(Want { known, ..want(tag(0, 1), u64::MAX, false) });
+    outbox.post(message(tag(0, 1), CHUNK), true);
+    assert_eq!(kinds(&mut outbox, 1), [Kind::Whole]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{Site, pattern, start_all, tag, until_reach, within};
 use ostrakon_net::{Quota, Reach};
-use ostrakon_party::{Length, PartyId};
+use ostrakon_party::{Body, Length, PartyId};
 
 const ANY: Length = Length::AtMost(1 << 30);
 /// What has to be fast is tried so often: on a busy machine anything can be slow, but what waits
@@ -67,6 +67,27 @@ async fn a_restarted_sender_that_posts_again_is_heard() {
         again.send(PartyId(1 - from.0), tag(3, 0), pattern(300_000));
         assert_eq!(within(10, waiting).await.unwrap().body, pattern(300_000));
     }
+}
+
+#[tokio::test]
+async fn a_body_that_the_receiver_has_does_not_travel() {
+    const LENGTH: usize = 4 << 20;
+    let (_site, all) = start_all(2).await;
+    let ((_, p0), (m1, p1)) = (&all[0], &all[1]);
+    until_reach(m1, 0, Reach::Direct).await;
+    let known = Body::new(pattern(LENGTH));
+    p0.send(P1, tag(0, 0), known.clone());
+    p0.send(P1, tag(0, 1), pattern(LENGTH + 1));
+    let received = || m1.peer_states()[&P0].bytes_received;
+    let before = received();
+    let same = within(10, p1.receive_known(P0, tag(0, 0), ANY, Some(&known))).await.unwrap();
+    assert_eq!(same.body, known.bytes());
+    assert!(received() - before < LENGTH as u64 / 8, "the header alone");
+    let other = within(10, p1.receive_known(P0, tag(0, 1), ANY, Some(&known))).await.unwrap();
+    assert_eq!(other.body, pattern(LENGTH + 1));
+    // Who has it no longer is sent all of it.
+    let again = within(10, p1.receive(P0, tag(0, 0), ANY)).await.unwrap();
+    assert_eq!(again.body, known.bytes());
 }
 
 #[tokio::test]

@@ -258,8 +258,12 @@ async fn a_flood_of_early_messages_and_wants_is_survived() {
         let mut junk = Message { signed, body: pattern(1 << 10).into(), depth: 1 };
         junk.signed.header.tag = tag(5, sequence);
         Frame::Whole(junk).encode(&mut bytes);
-        let want =
-            ostrakon_net::frame::Want { tag: tag(6, sequence), limit: u64::MAX, again: true };
+        let want = ostrakon_net::frame::Want {
+            tag: tag(6, sequence),
+            limit: u64::MAX,
+            again: true,
+            known: None,
+        };
         Frame::Want(want).encode(&mut bytes);
         tls.write_all(&bytes).await.unwrap();
     }
