@@ -42,6 +42,9 @@ pub struct TooLong {
     pub limit: usize,
 }
 
+/// Rows of a table that are read at a time: their digests stay in the caches.
+const DECODED: usize = 1 << 13;
+
 /// How the rows of one epoch are written and read.
 #[derive(Clone, Copy, Debug)]
 pub struct RowFormat {
@@ -105,8 +108,12 @@ impl RowFormat {
 
     /// [`RowFormat::decode`] of every row of a table, on all cores where that is enabled.
     pub fn decode_table(&self, table: &[u8]) -> Vec<Option<Content>> {
-        let rows = table.chunks_exact(self.width()).zip(self.redundancies(table));
-        rows.map(|(row, redundancy)| self.read(row, &redundancy)).collect()
+        let mut contents = Vec::with_capacity(table.len() / self.width());
+        for block in table.chunks(DECODED * self.width()) {
+            let rows = block.chunks_exact(self.width()).zip(self.redundancies(block));
+            contents.extend(rows.map(|(row, redundancy)| self.read(row, &redundancy)));
+        }
+        contents
     }
 
     fn read(&self, row: &[u8], redundancy: &Digest) -> Option<Content> {
@@ -182,9 +189,16 @@ mod tests {
         let mut rows: Vec<Vec<u8>> = contents.iter().map(encode).collect();
         rows[3][70] ^= 1;
         let read = format.decode_table(&rows.concat());
-        for (i, (read, content)) in read.into_iter().zip(contents).enumerate() {
-            assert_eq!(read, (i != 3).then_some(content), "row {i}");
+        for (i, (read, content)) in read.iter().zip(contents).enumerate() {
+            assert_eq!(*read, (i != 3).then_some(content), "row {i}");
         }
+        let many = rows.concat().repeat(DECODED / rows.len() + 1);
+        let again = format.decode_table(&many);
+        assert_eq!(again.len(), many.len() / format.width());
+        assert!(
+            again.chunks(rows.len()).all(|block| block == read),
+            "more than are read at a time"
+        );
     }
 
     #[test]
