@@ -62,24 +62,13 @@ impl ClientSeed {
 
     /// The seed of the pad for a slot (C1).
     pub fn pad(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
-        let (key, about) = self.pad_of(&PadContext::new(context, self.round), slot, owner);
-        keyed(key, &about).expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
+        let about = PadContext::new(context, self.round).of(slot, owner);
+        keyed(self.seed.expose(), &about).expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
     }
 
-    /// Key and value whose hash begins with the same. The context must be of the seed's round.
-    /// One-way, and a single compression: servers make two for each row while a board is waited
-    /// for.
-    pub(crate) fn pad_of(
-        &self,
-        context: &PadContext,
-        slot: u32,
-        owner: &VerifyingKey,
-    ) -> (&[u8; 32], [u8; 64]) {
-        let mut about = [0; 64];
-        about[..PadContext::BYTES].copy_from_slice(&context.0);
-        about[PadContext::BYTES..32].copy_from_slice(&slot.to_le_bytes());
-        about[32..].copy_from_slice(&owner.0);
-        (self.seed.expose(), about)
+    /// What it is at its round.
+    pub(crate) fn secret(&self) -> &Secret {
+        &self.seed
     }
 
     /// Bytes for the memory that only its holder reads: round and seed.
@@ -113,6 +102,17 @@ impl PadContext {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/pads");
         let whole = transcript.field(&context.0).number(round).finish();
         Self(whole.0[..Self::BYTES].try_into().expect("28 of 32 bytes"))
+    }
+
+    /// What is hashed under a seed of the context's round: the result begins with the pad's seed.
+    /// One-way, and a single compression: servers make two for each row while a board is waited
+    /// for.
+    pub(crate) fn of(&self, slot: u32, owner: &VerifyingKey) -> [u8; 64] {
+        let mut about = [0; 64];
+        about[..Self::BYTES].copy_from_slice(&self.0);
+        about[Self::BYTES..32].copy_from_slice(&slot.to_le_bytes());
+        about[32..].copy_from_slice(&owner.0);
+        about
     }
 }
 

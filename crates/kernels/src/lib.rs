@@ -8,7 +8,8 @@
 //! - [`Prg`], [`short_prg`], [`short_prg_rows`]: AES-128 in counter mode, seekable.
 //! - [`gather`], [`gather_xor`], [`gather_xor_prg`]: permuting (or selecting) the rows of a table.
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
-//! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses.
+//! - [`zeroed_table`], [`with_room`]: large buffers on huge pages; [`give_back_memory`]: what
+//!   nobody uses.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
 //! - [`LeafSums`]: the streams of a tree's leaves, added up by the bits of their numbers.
 //! - [`mask`]: selecting without a branch.
@@ -39,7 +40,7 @@ pub use fixed_key::FixedKeyHash;
 pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
 pub use mask::mask;
-pub use memory::{give_back_memory, wipe, zeroed_table};
+pub use memory::{give_back_memory, wipe, with_room, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
 pub use sums::LeafSums;
 pub use xor::xor_into;

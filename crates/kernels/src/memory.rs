@@ -16,6 +16,14 @@ pub fn zeroed_table(len: usize) -> Vec<u8> {
     table
 }
 
+/// An empty vector with room for `n` elements, placed as a [`zeroed_table`] is.
+pub fn with_room<T>(n: usize) -> Vec<T> {
+    keep_large_apart();
+    let mut room = Vec::with_capacity(n);
+    prefer_huge_pages(room.spare_capacity_mut());
+    room
+}
+
 /// The same for `n` words.
 pub(crate) fn zeroed_words(n: usize) -> Vec<u32> {
     keep_large_apart();
@@ -150,6 +158,16 @@ mod tests {
             assert!(table.len() == len && table.iter().all(|&byte| byte == 0));
             table.fill(1);
             assert!(zeroed_words(len / 4).iter().all(|&word| word == 0));
+        }
+    }
+
+    #[test]
+    fn room_of_any_size_is_empty_and_writable() {
+        for n in [0, 1, LARGE / 8 + 3] {
+            let mut room = with_room(n);
+            assert!(room.is_empty() && room.capacity() >= n);
+            room.extend(0..n as u64);
+            assert!(room.iter().copied().eq(0..n as u64));
         }
     }
 }

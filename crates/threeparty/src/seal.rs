@@ -6,11 +6,14 @@
 //! submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then
 //! all three sign the same list.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::mem::replace;
+use std::ops::Deref;
 
+use bytes::Bytes;
 use futures::future::join;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey, hash};
+use ostrakon_kernels::{with_room, zeroed_table};
 use ostrakon_party::{PartyId, Received, Step, wire};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,7 +30,7 @@ pub const LIST_ENTRY: usize = 4 + 32;
 pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
 
 /// What a participant hands in for a slot, signed.
-pub trait Sealable: Clone + Serialize + DeserializeOwned + Sync {
+pub trait Sealable: Serialize + DeserializeOwned + Sync {
     /// The digest of what was submitted.
     fn content(&self) -> Digest;
 
@@ -82,29 +85,95 @@ pub fn class_of(slot: u32) -> PartyId {
 /// strictly ascending order.
 #[must_use]
 pub fn slots_ascend(body: &[u8], entry: usize, slots: u32) -> bool {
-    let named =
-        body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
+    let slot = |entry: &[u8]| u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
+    let mut above = slots;
     body.len().is_multiple_of(entry)
-        && named.clone().zip(named.clone().skip(1)).all(|(a, b)| a < b)
-        && named.max().is_none_or(|last| last < slots)
+        && body.chunks_exact(entry).rev().map(slot).all(|slot| slot < replace(&mut above, slot))
 }
 
-/// The accepted slots in ascending order with the digests of their submissions, and these.
-pub type Agreed<'a, M> = (Vec<(u32, Digest)>, Vec<Cow<'a, M>>);
+/// The accepted slots in ascending order with the digests of their submissions, as lists travel:
+/// where all list the same, what is accepted is that list, and nothing is copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted(Bytes);
+
+impl Accepted {
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.0.len() / LIST_ENTRY
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Slots and digests.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, Digest)> + Clone {
+        entries(&self.0)
+    }
+
+    /// What the servers vote for.
+    pub fn digest(&self) -> Digest {
+        digest_of(&self.0)
+    }
+}
+
+impl FromIterator<(u32, Digest)> for Accepted {
+    fn from_iter<I: IntoIterator<Item = (u32, Digest)>>(slots: I) -> Self {
+        Self(list(slots).into())
+    }
+}
+
+/// A submission that the servers agree on.
+pub enum Taken<'a, M> {
+    /// This server has it.
+    Own(&'a M),
+    /// Others gave it.
+    Given(Box<M>),
+}
+
+impl<M> Deref for Taken<'_, M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        match self {
+            Taken::Own(own) => own,
+            Taken::Given(given) => given,
+        }
+    }
+}
+
+/// The accepted slots, and their submissions in the same order.
+pub type Agreed<'a, M> = (Accepted, Vec<Taken<'a, M>>);
 
 /// The digest of a list of accepted slots: what the servers vote for.
 pub fn digest(slots: &[(u32, Digest)]) -> Digest {
-    hash::digest("ostrakon/v1/threeparty/sealed slots", &list(slots.iter().copied()))
+    digest_of(&list(slots.iter().copied()))
+}
+
+fn digest_of(list: &[u8]) -> Digest {
+    hash::digest("ostrakon/v1/threeparty/sealed slots", list)
 }
 
 /// Slots and digests one after another.
-fn list(slots: impl ExactSizeIterator<Item = (u32, Digest)>) -> Vec<u8> {
-    let mut body = Vec::with_capacity(slots.len() * LIST_ENTRY);
+fn list(slots: impl IntoIterator<Item = (u32, Digest)>) -> Vec<u8> {
+    let slots = slots.into_iter();
+    let mut body = Vec::with_capacity(slots.size_hint().0 * LIST_ENTRY);
     for (slot, digest) in slots {
         body.extend_from_slice(&slot.to_le_bytes());
         body.extend_from_slice(&digest.0);
     }
     body
+}
+
+/// What such a list says.
+fn entries(list: &[u8]) -> impl ExactSizeIterator<Item = (u32, Digest)> + Clone {
+    let (entries, _) = list.as_chunks::<LIST_ENTRY>();
+    entries.iter().map(|entry| {
+        let (slot, digest) = entry.split_at(4);
+        let slot = u32::from_le_bytes(slot.try_into().expect("4 bytes"));
+        (slot, Digest(digest.try_into().expect("32 bytes")))
+    })
 }
 
 /// Accepted slots that one can be sure of whichever single server is corrupt: all but those of the
@@ -126,7 +195,8 @@ struct Known<'a, M>(Vec<&'a Slot<M>>);
 impl<'a, M> Known<'a, M> {
     /// Of a slot that is named twice, what is named last.
     fn of(slots: &'a [Slot<M>]) -> Self {
-        let mut known: Vec<&Slot<M>> = slots.iter().collect();
+        let mut known = with_room(slots.len());
+        known.extend(slots);
         if !known.is_sorted_by(|one, next| one.slot < next.slot) {
             known.reverse();
             known.sort_by_key(|slot| slot.slot);
@@ -150,12 +220,31 @@ impl<'a, M> Known<'a, M> {
     }
 }
 
-/// This server's submissions with their digests, in ascending order of slots.
-struct Own<'a, M>(Vec<(u32, Digest, &'a M)>);
+/// This server's submissions in ascending order of slots, and the list of them.
+struct Own<'a, M> {
+    held: Vec<(&'a Slot<M>, &'a M)>,
+    list: Bytes,
+}
 
-impl<'a, M> Own<'a, M> {
-    fn get(&self, slot: u32) -> Option<&(u32, Digest, &'a M)> {
-        self.0.binary_search_by_key(&slot, |(slot, ..)| *slot).ok().map(|at| &self.0[at])
+impl<'a, M: Sealable> Own<'a, M> {
+    fn of(scope: &Scope, owned: &Known<'a, M>) -> Self {
+        use rayon::prelude::*;
+        let mut held = with_room(owned.0.len());
+        let submitted = |slot: &&'a Slot<M>| Some((*slot, slot.submission.as_ref()?));
+        held.extend(owned.0.iter().filter_map(submitted));
+        let mut list = zeroed_table(held.len() * LIST_ENTRY);
+        let write = |(entry, (slot, submission)): (&mut [u8], &(&Slot<M>, &M))| {
+            let digest = submission.as_listed(&scope.context, slot.slot, &slot.owner);
+            entry[..4].copy_from_slice(&slot.slot.to_le_bytes());
+            entry[4..].copy_from_slice(&digest.0);
+        };
+        list.par_chunks_mut(LIST_ENTRY).zip(&held).with_min_len(256).for_each(write);
+        Self { held, list: list.into() }
+    }
+
+    fn get(&self, slot: u32) -> Option<&'a M> {
+        let found = self.held.binary_search_by_key(&slot, |(known, _)| known.slot);
+        found.ok().map(|at| self.held[at].1)
     }
 }
 
@@ -194,42 +283,20 @@ pub async fn agree<'a, P: Protocol, M: Sealable>(
     marks: &dyn Marks,
 ) -> Result<Agreed<'a, M>, Unheard<P::Fault>> {
     let owned = Known::of(slots);
-    let own = digests(scope, &owned);
-    let body = list(own.0.iter().map(|(slot, digest, _)| (*slot, *digest)));
+    let own = Own::of(scope, &owned);
+    let body = own.list.clone();
     let listed = run.broadcast_recorded(steps::SUBMISSION_LIST, body, marks).await?;
-    if listed.iter().all(|list| list.body == listed[0].body) && owned.owners_differ() {
+    if listed.iter().all(|list| list.digest() == listed[0].digest()) && owned.owners_differ() {
         // All list what this server has: nothing is disputed, and nobody lacks anything.
-        let agreed = |(slot, digest, submission): (u32, Digest, &'a M)| {
-            ((slot, digest), Cow::Borrowed(submission))
-        };
-        return Ok(own.0.into_iter().map(agreed).unzip());
+        let submissions = own.held.into_iter().map(|(_, own)| Taken::Own(own)).collect();
+        return Ok((Accepted(own.list), submissions));
     }
-    let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
+    let lists: Lists = [0, 1, 2].map(|party: usize| entries(&listed[party].body).collect());
     let conflicts = conflicting(&lists);
     let valid = resolve(run, scope, &owned, &own, &conflicts, marks).await?;
     let accepted = accept(&lists, &owned, &conflicts, &valid);
     let submissions = gather(run, scope, &owned, &own, &lists, &accepted).await;
-    Ok((accepted, submissions))
-}
-
-fn digests<'a, M: Sealable>(scope: &Scope, owned: &Known<'a, M>) -> Own<'a, M> {
-    use rayon::prelude::*;
-    let held: Vec<(&Slot<M>, &M)> =
-        owned.0.iter().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
-    let digest = |(slot, submission): (&'a Slot<M>, &'a M)| {
-        (slot.slot, submission.as_listed(&scope.context, slot.slot, &slot.owner), submission)
-    };
-    Own(held.into_par_iter().with_min_len(256).map(digest).collect())
-}
-
-fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
-    body.chunks_exact(LIST_ENTRY)
-        .map(|entry| {
-            let (slot, digest) = entry.split_at(4);
-            let slot = u32::from_le_bytes(slot.try_into().expect("4 bytes"));
-            (slot, Digest(digest.try_into().expect("32 bytes")))
-        })
-        .collect()
+    Ok((accepted.into_iter().collect(), submissions))
 }
 
 /// Slots for which two servers list different digests.
@@ -265,7 +332,7 @@ async fn resolve<P: Protocol, M: Sealable>(
     }
     let mut body = Vec::new();
     for slot in conflicts {
-        if let Some((.., submission)) = own.get(*slot) {
+        if let Some(submission) = own.get(*slot) {
             body.extend_from_slice(&slot.to_le_bytes());
             body.extend_from_slice(&submission.content().0);
             body.extend_from_slice(&submission.signature().0);
@@ -318,7 +385,7 @@ async fn gather<'a, P: Protocol, M: Sealable>(
     own: &Own<'a, M>,
     lists: &Lists,
     accepted: &[(u32, Digest)],
-) -> Vec<Cow<'a, M>> {
+) -> Vec<Taken<'a, M>> {
     let mut readers = readers(lists);
     let holders: Vec<[bool; 3]> = accepted
         .iter()
@@ -330,9 +397,7 @@ async fn gather<'a, P: Protocol, M: Sealable>(
             .iter()
             .zip(&holders)
             .filter(|(_, holders)| !has(peer, holders) && has(run.me(), holders))
-            .filter_map(|((slot, _), _)| {
-                own.get(*slot).map(|(slot, _, submission)| (*slot, *submission))
-            })
+            .filter_map(|((slot, _), _)| Some((*slot, own.get(*slot)?)))
             .collect();
         if lacking.is_empty() {
             continue;
@@ -371,14 +436,16 @@ async fn gather<'a, P: Protocol, M: Sealable>(
         // over, not reported.
         (forwarded, _) = run.receive_from_either(run.peers(), steps::FORWARD, accept).await;
     }
-    let mut rest = &own.0[..];
-    accepted
-        .iter()
-        .map(|(slot, digest)| match ascending(&mut rest, *slot, |(slot, ..)| *slot) {
-            Some((_, mine, submission)) if mine == digest => Cow::Borrowed(*submission),
-            _ => Cow::Owned(forwarded.remove(slot).expect("a usable forward has every one")),
-        })
-        .collect()
+    let mut rest = &own.held[..];
+    let taken = |((slot, _), holders): (&(u32, Digest), &[bool; 3])| match ascending(
+        &mut rest,
+        *slot,
+        |(known, _)| known.slot,
+    ) {
+        Some((_, own)) if has(run.me(), holders) => Taken::Own(*own),
+        _ => Taken::Given(Box::new(forwarded.remove(slot).expect("a usable forward has all"))),
+    };
+    accepted.iter().zip(&holders).map(taken).collect()
 }
 
 /// Signs the accepted list and waits until both peers have signed the same one. A different vote

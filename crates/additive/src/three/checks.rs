@@ -7,24 +7,24 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use futures::future::{join, try_join, try_join3};
-use ostrakon_party::{Body, Received};
+use ostrakon_party::{Body, Header, Received};
 use ostrakon_threeparty::Statement;
 
-use super::columns::{add, compress, compress_stream, permute, read, unpermute, write};
+use super::columns::{add, compress, compress_stream, joined, mask, permute, sum, unpermute};
 use super::fault::{Abort, Contradiction};
 use super::halt::Halt;
 use super::keys::Purpose;
 use super::messages::{A, B, FG, Kind, L, M, TABLES, U, WORDS, WordRoute, YZ};
 use super::registration::Run;
 use super::tables::{Mixing, Pads};
-use super::{K12, K13, K23, P1, P2, P3};
+use super::{K12, K13, K23, P1, P2};
 use crate::params::WORD;
 
 /// What a server has of the mix when the coin is tossed.
 pub struct Made {
     /// The messages of the tables that it sent or received, in the order of [`TABLES`].
     pub messages: [Option<Body>; 4],
-    /// At P1, y. At P3, π1(a) + a′.
+    /// At P3, π1(a) + a′.
     pub inner: Vec<u8>,
 }
 
@@ -51,28 +51,19 @@ pub fn place(kind: Kind) -> usize {
 pub struct Checks<'a> {
     run: &'a Run,
     mixing: &'a Mixing,
-    pads: &'a Pads<'a>,
-    /// The rows of C.
-    padded: &'a [&'a [u8]],
+    pads: &'a Pads,
     made: Made,
     /// The vector of the coin.
     c: Vec<u64>,
     /// ⟨c, T⟩ of the tables in the order of [`TABLES`], and of a and a′, made when they are needed
     /// first: most of them more than once.
-    compressed: [OnceLock<Vec<u64>>; 6],
+    compressed: [OnceLock<Vec<u8>>; 6],
 }
 
 impl<'a> Checks<'a> {
     /// Of the tables that were made, with the vector of the coin.
-    pub fn new(
-        run: &'a Run,
-        mixing: &'a Mixing,
-        pads: &'a Pads<'a>,
-        padded: &'a [&'a [u8]],
-        made: Made,
-        c: Vec<u64>,
-    ) -> Self {
-        Self { run, mixing, pads, padded, made, c, compressed: Default::default() }
+    pub fn new(run: &'a Run, mixing: &'a Mixing, pads: &'a Pads, made: Made, c: Vec<u64>) -> Self {
+        Self { run, mixing, pads, made, c, compressed: Default::default() }
     }
 
     /// Runs this server's part, asking for others' words before it makes its own, which takes a
@@ -87,18 +78,16 @@ impl<'a> Checks<'a> {
             P2 => self.as_p2().await,
             _ => self.as_p3().await,
         }?;
-        // y has served.
-        let inner = if self.run.me() == P3 { self.made.inner } else { Vec::new() };
-        Ok(Made { inner, ..self.made })
+        Ok(self.made)
     }
 
     async fn as_p1(&self) -> Result<(), Halt> {
         let pi12 = self.mixing.permutation(Purpose::Pi12);
         let own = async {
-            self.say(L, &[&self.l()]);
-            self.vouch(U, &[&self.u()]);
-            let y = add(compress(&self.c, &self.made.inner), &self.mixing.inner_z1());
-            self.vouch(YZ, &[&y, &self.z_of_z1()]);
+            self.say(L, self.l());
+            self.vouch(U, &self.u());
+            let y = add(self.y_in_z1(), &self.mixing.inner_z1());
+            self.vouch(YZ, &joined(&[&y, &self.z_of_z1()]));
         };
         let z2 = async {
             let [f, g] = self.confirmed(FG).await?;
@@ -107,8 +96,7 @@ impl<'a> Checks<'a> {
         };
         let answer = async {
             let [a] = self.confirmed(A).await?;
-            let [b, b_prime] = self.b(&a);
-            self.say(B, &[&b, &b_prime]);
+            self.say(B, self.b(&a));
             Ok(())
         };
         let s = async {
@@ -122,19 +110,18 @@ impl<'a> Checks<'a> {
     async fn as_p2(&self) -> Result<(), Halt> {
         let pi2 = self.mixing.permutation(Purpose::Pi2);
         let own = async {
-            self.say(A, &[&self.a()]);
-            self.vouch(FG, &self.fg(&self.s23_in_z2()).each_ref().map(Vec::as_slice));
+            self.say(A, self.a());
+            self.vouch(FG, &self.fg(self.s23_in_z2()));
             let l = self.l();
-            self.vouch(L, &[&l]);
-            self.vouch(M, &[&self.m(pi2, &l)]);
+            self.vouch(L, &l);
+            self.vouch(M, &self.m(pi2, &l));
         };
         let answer = async {
             let [u] = self.confirmed(U).await?;
-            let beta = self.pads.compressed_over(self.padded, K12, &self.c);
-            let y = add(beta, &u);
-            let y = permute(self.mixing.permutation(Purpose::Pi12), &y);
-            let y = add(y, self.table(Kind::Z2));
-            self.say(YZ, &[&add(y, &self.mixing.own(Purpose::H)), &self.z_of_z1()]);
+            let y = add(self.pads.compressed_over(K12, &self.c), &u);
+            let pi12 = self.mixing.permutation(Purpose::Pi12);
+            let y = add(self.mixing.permuted(pi12, &y, Purpose::H), self.table(Kind::Z2));
+            self.say(YZ, joined(&[&y, &self.z_of_z1()]));
             Ok(())
         };
         let delta = async {
@@ -149,108 +136,113 @@ impl<'a> Checks<'a> {
         let (pi1, pi2) =
             (self.mixing.permutation(Purpose::Pi1), self.mixing.permutation(Purpose::Pi2));
         let own = async {
-            let [f, g] = self.fg(&self.pads.compressed(K23, &self.c));
-            self.say(FG, &[&f, &g]);
-            self.say(U, &[&self.u()]);
+            self.say(FG, self.fg(self.pads.compressed(K23, &self.c)));
+            self.say(U, self.u());
             let a = self.a();
-            self.vouch(A, &[&a]);
-            let [b, b_prime] = self.b(&a);
-            self.vouch(B, &[&b, &b_prime]);
+            self.vouch(A, &a);
+            self.vouch(B, &self.b(&a));
         };
         let answer = async {
             let [l] = self.confirmed(L).await?;
-            self.say(M, &[&self.m(pi2, &l)]);
+            self.say(M, self.m(pi2, &l));
             Ok(())
         };
         let z1 = async {
             let [y, z] = self.confirmed(YZ).await?;
-            let right = add(permute(pi1, &y), self.a_prime());
-            let right = add(right, &self.mixing.own(Purpose::GPrime));
+            let right = add(self.mixing.permuted(pi1, &y, Purpose::GPrime), self.a_prime());
             self.judge(Kind::Z1, z == right)
         };
         join(try_join(answer, z1), own).await.0.map(|_| ())
     }
 
     /// F = ⟨c, s23⟩ + q, G = ⟨c, a⟩ + g, of the compressed s23.
-    fn fg(&self, s23: &[u64]) -> [Vec<u64>; 2] {
-        [add(self.mixing.own(Purpose::Q), s23), add(self.mixing.own(Purpose::G), self.stream_a())]
+    fn fg(&self, s23: Vec<u8>) -> Vec<u8> {
+        let g = add(self.mixing.own(Purpose::G), self.stream_a());
+        joined(&[&self.masked(s23, Purpose::Q), &g])
     }
 
     /// P2's ⟨c, s23⟩, out of its own z2 = π12(s23) + a: that is less than making the pads again.
-    fn s23_in_z2(&self) -> Vec<u64> {
-        let s23 = add(self.table(Kind::Z2).to_vec(), self.stream_a());
+    fn s23_in_z2(&self) -> Vec<u8> {
+        let s23 = sum(self.table(Kind::Z2), self.stream_a());
         unpermute(self.mixing.permutation(Purpose::Pi12), &s23)
     }
 
+    /// P1's ⟨c, y⟩, out of its own z1 = π1(y) + a′: so y is not kept.
+    fn y_in_z1(&self) -> Vec<u8> {
+        let y = sum(self.table(Kind::Z1), self.a_prime());
+        unpermute(self.mixing.permutation(Purpose::Pi1), &y)
+    }
+
     /// U = ⟨c, s13⟩ + q′.
-    fn u(&self) -> Vec<u64> {
-        add(self.pads.compressed(K13, &self.c), &self.mixing.own(Purpose::QPrime))
+    fn u(&self) -> Vec<u8> {
+        self.masked(self.pads.compressed(K13, &self.c), Purpose::QPrime)
     }
 
     /// Z = ⟨c, z1⟩ + z1^q.
-    fn z_of_z1(&self) -> Vec<u64> {
+    fn z_of_z1(&self) -> Vec<u8> {
         self.with_column(Kind::Z1)
     }
 
     /// A = ⟨c, a⟩ + q″.
-    fn a(&self) -> Vec<u64> {
+    fn a(&self) -> Vec<u8> {
         add(self.mixing.own(Purpose::QSecond), self.stream_a())
     }
 
     /// B = π1(A) + ⟨c, a′⟩ + g″, B′ = ⟨c, b⟩ + b^q.
-    fn b(&self, a: &[u64]) -> [Vec<u64>; 2] {
-        let b = permute(self.mixing.permutation(Purpose::Pi1), a);
-        let b = add(b, self.a_prime());
-        let b_prime = self.stream(Purpose::B);
-        [
-            add(b, &self.mixing.own(Purpose::GSecond)),
-            add(b_prime, &self.mixing.own(Purpose::BColumn)),
-        ]
+    fn b(&self, a: &[u8]) -> Vec<u8> {
+        let pi1 = self.mixing.permutation(Purpose::Pi1);
+        let b = self.mixing.permuted(pi1, a, Purpose::GSecond);
+        let b_prime = self.masked(self.stream(Purpose::B), Purpose::BColumn);
+        joined(&[&add(b, self.a_prime()), &b_prime])
     }
 
     /// L = ⟨c, z1⟩ + w.
-    fn l(&self) -> Vec<u64> {
+    fn l(&self) -> Vec<u8> {
         add(self.mixing.own(Purpose::W), self.table(Kind::Z1))
     }
 
     /// M = π2(L) + ⟨c, Δ + d⟩ + v.
-    fn m(&self, pi2: &[u32], l: &[u64]) -> Vec<u64> {
-        let m = add(permute(pi2, l), self.table(Kind::Delta));
-        add(add(m, &self.stream(Purpose::D)), &self.mixing.own(Purpose::V))
+    fn m(&self, pi2: &[u32], l: &[u8]) -> Vec<u8> {
+        let m = add(self.mixing.permuted(pi2, l, Purpose::V), self.table(Kind::Delta));
+        add(m, &self.stream(Purpose::D))
+    }
+
+    fn masked(&self, column: Vec<u8>, purpose: Purpose) -> Vec<u8> {
+        mask(column, &self.mixing.keys.prg(purpose))
     }
 
     /// ⟨c, T⟩ of a table that was sent or received.
-    fn table(&self, kind: Kind) -> &[u64] {
+    fn table(&self, kind: Kind) -> &[u8] {
         self.compressed[place(kind)]
             .get_or_init(|| compress(&self.c, self.mixing.table(self.made.message(kind))))
     }
 
     /// The same with the table's column.
-    fn with_column(&self, kind: Kind) -> Vec<u64> {
-        add(self.mixing.column(self.made.message(kind)), self.table(kind))
+    fn with_column(&self, kind: Kind) -> Vec<u8> {
+        sum(self.mixing.column(self.made.message(kind)), self.table(kind))
     }
 
     /// ⟨c, a⟩.
-    fn stream_a(&self) -> &[u64] {
+    fn stream_a(&self) -> &[u8] {
         self.compressed[TABLES.len()].get_or_init(|| self.stream(Purpose::A))
     }
 
     /// ⟨c, a′⟩.
-    fn a_prime(&self) -> &[u64] {
+    fn a_prime(&self) -> &[u8] {
         self.compressed[TABLES.len() + 1].get_or_init(|| self.stream(Purpose::APrime))
     }
 
-    fn stream(&self, table: Purpose) -> Vec<u64> {
+    fn stream(&self, table: Purpose) -> Vec<u8> {
         compress_stream(&self.c, &self.mixing.keys.prg(table), self.mixing.rows)
     }
 
-    fn say(&self, route: WordRoute, columns: &[&[u64]]) {
-        self.run.send(route.to, route.kind, write(columns));
+    fn say(&self, route: WordRoute, words: Vec<u8>) {
+        self.run.send(route.to, route.kind, words);
     }
 
     /// Sends the digest of words that another server sends.
-    fn vouch(&self, route: WordRoute, columns: &[&[u64]]) {
-        let digest = Body::new(write(columns)).digest();
+    fn vouch(&self, route: WordRoute, words: &[u8]) {
+        let digest = Header::digest_of(words);
         self.run.send(route.to, route.digest, digest.0.to_vec());
     }
 
@@ -262,7 +254,7 @@ impl<'a> Checks<'a> {
     async fn confirmed<const COLUMNS: usize>(
         &self,
         route: WordRoute,
-    ) -> Result<[Vec<u64>; COLUMNS], Halt> {
+    ) -> Result<[Bytes; COLUMNS], Halt> {
         debug_assert!(WORDS.contains(&route) && route.columns == COLUMNS);
         let (words, digest) = join(
             self.run.receive(route.from, route.kind),
@@ -275,10 +267,10 @@ impl<'a> Checks<'a> {
                 Contradiction { words: words.signed, digest: Statement::from(&digest) };
             return Err(Halt::Stop(Abort::Contradiction(Box::new(contradiction))));
         }
-        if words.body.len() != COLUMNS * self.mixing.rows * WORD {
+        let column = self.mixing.rows * WORD;
+        if words.body.len() != COLUMNS * column {
             return Err(Halt::Stop(Abort::Words(route.kind)));
         }
-        let mut columns = words.body.chunks_exact(self.mixing.rows * WORD).map(read);
-        Ok(std::array::from_fn(|_| columns.next().expect("the length is right")))
+        Ok(std::array::from_fn(|i| words.body.slice(i * column..(i + 1) * column)))
     }
 }

@@ -5,7 +5,6 @@ use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, wire};
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::run::either;
-use ostrakon_threeparty::seal;
 use ostrakon_threeparty::{Offence, coin};
 
 use super::checks::{Checks, Made, place};
@@ -19,8 +18,8 @@ use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
 use super::registration::{self, Run};
-use super::sealing::{Begun, Epoch, Kept, OTHER_ROUND, Sealed, left, owners};
-use super::tables::{Mixing, Pads};
+use super::sealing::{Begun, Epoch, OTHER_ROUND, left, row_with, rows};
+use super::tables::{Mixing, Pads, Row};
 use super::{P1, P2};
 use crate::client::PadContext;
 
@@ -208,10 +207,14 @@ impl Epoch<'_> {
             Participants::Registered(registry, slots) => {
                 let (slots, held) = self.registered(registry, slots)?;
                 let (begun, (accepted, taken)) = self.listed(&keys, &slots, randomness).await?;
-                let digest = self.seal(&accepted, seal::digest(&accepted)).await?;
-                let owners = owners(&slots, &held, &accepted);
-                let padded = taken.iter().map(|taken| taken.padded()).collect();
-                self.mixed(keys, begun, &Sealed { digest, owners, padded }).await
+                let digest = self.seal(&accepted, accepted.digest()).await?;
+                let pads = {
+                    let rows = rows(&slots, &held, &accepted, &taken);
+                    self.pads(rows.len(), |row| rows[row])
+                };
+                drop((accepted, taken));
+                drop(slots);
+                self.mixed(keys, begun, digest, pads).await
             }
             Participants::Registering(registering) => {
                 self.registering(keys, registering, randomness).await
@@ -226,7 +229,7 @@ impl Epoch<'_> {
         registering: Registering<'_>,
         randomness: [u8; 32],
     ) -> Result<Checked, Halt> {
-        let (party, Registering { spec, key, slots }) = (&self.run.party, registering);
+        let (party, Registering { spec, key, mut slots }) = (&self.run.party, registering);
         if spec.keys[party.id.index()] != key.public() {
             let why = "participants were told another key of this server";
             return Err(Halt::End(Unmixed::Unfit(why)));
@@ -235,20 +238,30 @@ impl Epoch<'_> {
             return Err(Halt::End(Unmixed::Unfit(OTHER_ROUND)));
         }
         // J1, J2.
-        let (slots, seeds) = handed::genuine(self.spec, &spec, slots);
-        let (begun, (accepted, handed)) = self.listed(&keys, &slots, randomness).await?;
+        handed::keep_genuine(self.spec, &spec, &mut slots);
+        let (begun, (accepted, taken)) = self.listed(&keys, &slots, randomness).await?;
         // J3.
-        let digest = seal::digest(&accepted);
-        let mut opened = opened(party, key, &slots, seeds, &accepted, &handed);
+        let digest = accepted.digest();
+        let mut opened = opened(party, key, &slots, &accepted, &taken);
         registration::complete(self.run, &digest, &mut opened).await?;
-        let all = opened.len() == accepted.len();
-        let (accepted, padded) = left(&opened, accepted, &handed);
         // J4.
-        let digest = if all { digest } else { seal::digest(&accepted) };
-        let digest = self.seal(&accepted, digest).await?;
-        let held = Kept::of(party.id, opened);
-        let owners = held.iter().map(Kept::owner).collect();
-        self.mixed(keys, begun, &Sealed { digest, owners, padded }).await
+        let digest = if opened.len() == accepted.len() {
+            self.seal(&accepted, digest).await?
+        } else {
+            let left = left(&opened, &accepted);
+            self.seal(&left, left.digest()).await?
+        };
+        let pads = self.pads(opened.len(), |row| row_with(&opened[row]));
+        drop(opened);
+        drop((accepted, taken));
+        drop(slots);
+        self.mixed(keys, begun, digest, pads).await
+    }
+
+    /// What the tables need of sealed rows.
+    fn pads<'a>(&self, rows: usize, row: impl Fn(usize) -> Row<'a> + Sync) -> Pads {
+        let context = PadContext::new(&self.spec.context, self.spec.round);
+        Pads::new(self.run.me(), &context, (rows, self.spec.width as usize), row)
     }
 
     /// E6 to E13.
@@ -256,20 +269,18 @@ impl Epoch<'_> {
         &self,
         keys: EpochKeys,
         begun: Begun,
-        sealed: &Sealed<'_>,
+        sealed: Digest,
+        mut pads: Pads,
     ) -> Result<Checked, Halt> {
-        let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
-        let mixing = Mixing::new(rows, width, keys);
-        let context = PadContext::new(&self.spec.context, self.spec.round);
-        let pads = Pads::new(context, &sealed.owners);
-        let padded = &sealed.padded;
-        let (made, headers) = self.tables(&mixing, &pads, padded).await?;
+        let width = self.spec.width as usize;
+        let mixing = Mixing::new(pads.rows(), width, keys);
+        let (made, headers) = self.tables(&mixing, &mut pads).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(begun.coin).await?;
         let c = columns::vector(&coin, width);
-        let made = Checks::new(self.run, &mixing, &pads, padded, made, c).run().await?;
+        let made = Checks::new(self.run, &mixing, &pads, made, c).run().await?;
         let mut transcript = Transcript::new("ostrakon/v1/clarion/ready");
-        transcript.field(&sealed.digest.0).field(&coin.0);
+        transcript.field(&sealed.0).field(&coin.0);
         digests.iter().for_each(|digest| {
             transcript.field(&digest.0);
         });
@@ -281,8 +292,7 @@ impl Epoch<'_> {
     async fn tables(
         &self,
         mixing: &Mixing,
-        pads: &Pads<'_>,
-        padded: &[&[u8]],
+        pads: &mut Pads,
     ) -> Result<(Made, Vec<SignedHeader>), Halt> {
         let mut held = Tables { made: [None, None, None, None], headers: [None; 4] };
         let inner = match self.run.me() {
@@ -290,14 +300,15 @@ impl Epoch<'_> {
             P1 => {
                 let while_z2_comes = async {
                     mixing.permutation(Purpose::Pi1);
-                    Ok(mixing.padless(padded, pads))
+                    Ok(mixing.padless(pads))
                 };
                 let (z2, padless) = try_join(self.table(mixing, Kind::Z2), while_z2_comes).await?;
                 held.keep(Kind::Z2, z2);
                 let y = mixing.y(padless, held.message(Kind::Z2));
                 held.keep(Kind::Z1, self.send_table(Kind::Z1, mixing.z1(&y)));
+                drop(y);
                 held.keep(Kind::S, self.table(mixing, Kind::S).await?);
-                y
+                Vec::new()
             }
             P2 => {
                 let sending = async {

@@ -15,7 +15,7 @@ use ostrakon_threeparty::{Marks, Protocol, Stop, Unheard};
 use rayon::prelude::*;
 
 use super::fault::Fault;
-use super::handed::looked::{Opened, genuine, opened};
+use super::handed::looked::{Opened, Registers, genuine, opened};
 use super::messages::{ABOUT, Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
 use crate::client::{BOX_BYTES, ClientSeed, Forgotten, commitment};
 
@@ -45,16 +45,14 @@ pub async fn exchange_keys(
 /// What a server holds of one participant: its registration and the seeds of the own pairs.
 pub struct Held {
     registration: Digest,
-    party: u8,
     seeds: [ClientSeed; 2],
 }
 
 impl Held {
     /// What a party holds of a registration that is complete.
-    pub(super) fn of(party: u8, opened: Opened<'_>) -> Self {
-        let seeds = opened.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
-        let seeds = seeds.map(|seed| ClientSeed::initial(*seed.expose()));
-        Self { registration: opened.content, party, seeds }
+    fn of<M: Registers>(opened: &Opened<'_, M>) -> Self {
+        let seeds = opened.complete().map(|seed| ClientSeed::initial(*seed.expose()));
+        Self { registration: opened.held.registration_name(), seeds }
     }
 
     /// The content of the registration that all servers have agreed on.
@@ -65,11 +63,6 @@ impl Held {
     /// Both seeds, in the order of pairs.
     pub fn seeds(&self) -> [&ClientSeed; 2] {
         self.seeds.each_ref()
-    }
-
-    /// The seed of an own pair.
-    pub fn seed(&self, pair: Pair) -> &ClientSeed {
-        &self.seeds[usize::from(Pair::of_party(self.party)[1] == pair)]
     }
 }
 
@@ -207,12 +200,12 @@ pub async fn agree(
         return Err(Unregistered::Unfit("participants were told another key of this server"));
     }
     let scope = Scope { context: spec.occasion(), width: BOX_BYTES as u32 };
-    let (slots, seeds) = genuine(&spec, slots);
+    let slots = genuine(&spec, slots);
     // R2.
     let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
-    vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
-    let mut opened = opened(party, key, &slots, seeds, &accepted, &registrations);
-    complete(&run, &seal::digest(&accepted), &mut opened).await?;
+    vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted.digest()).await?;
+    let mut opened = opened(party, key, &slots, &accepted, &registrations);
+    complete(&run, &accepted.digest(), &mut opened).await?;
     finish(&run, marks, opened).await
 }
 
@@ -220,10 +213,10 @@ pub async fn agree(
 /// dropped, at every server alike. What is said of lacking seeds begins with the digest of the
 /// accepted list that it is about. Who hears it of another list cannot tell who was lied to, and
 /// goes no further.
-pub(super) async fn complete(
+pub(super) async fn complete<M: Registers>(
     run: &Run,
     accepted: &Digest,
-    opened: &mut Vec<Opened<'_>>,
+    opened: &mut Vec<Opened<'_, M>>,
 ) -> Result<(), Unregistered> {
     // R3.
     let lacking = run.broadcast(Kind::Lacking, encode_lacking(accepted, opened)).await?;
@@ -234,7 +227,7 @@ pub(super) async fn complete(
     // R4.
     repair(run, &lacking, opened).await?;
     if !lacking.is_empty() {
-        opened.retain(|entry| !lacking.is_lost(entry.number));
+        opened.retain(|entry| !lacking.is_lost(entry.number()));
     }
     Ok(())
 }
@@ -263,10 +256,10 @@ impl Lacking {
 }
 
 /// R4: gives the peers the seeds that they alone lack, and takes the own ones from them.
-async fn repair(
+async fn repair<M: Registers>(
     run: &Run,
     lacking: &Lacking,
-    opened: &mut [Opened<'_>],
+    opened: &mut [Opened<'_, M>],
 ) -> Result<(), Unregistered> {
     if lacking.is_empty() {
         return Ok(());
@@ -279,62 +272,62 @@ async fn repair(
         let pair = Pair::of(me, peer);
         lacking.lacks(me, number, pair) && !lacking.lacks(peer, number, pair)
     };
-    let wanted = |peer: u8| opened.iter().any(|entry| takes(peer, entry.number));
+    let wanted = |peer: u8| opened.iter().any(|entry| takes(peer, entry.number()));
     let [a, b] = run.peers();
     let (from_a, from_b) = join(given(run, a, wanted(a)), given(run, b, wanted(b))).await;
     let deployment = run.party.roster.session.0;
     for (peer, received) in [(a, from_a?), (b, from_b?)] {
         let pair = Pair::of(me, peer);
         let seeds = received.map(|received| decode_seeds(&received.body)).unwrap_or_default();
-        for entry in opened.iter_mut().filter(|entry| takes(peer, entry.number)) {
-            let seed = seeds.get(&entry.number).filter(|seed| {
-                commitment(&deployment, &entry.owner, pair, &seed[..]) == entry.commitment(pair)
+        for entry in opened.iter_mut().filter(|entry| takes(peer, entry.number())) {
+            let seed = seeds.get(&entry.number()).filter(|seed| {
+                commitment(&deployment, entry.owner(), pair, &seed[..]) == entry.commitment(pair)
             });
             let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
-            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(Secret::new(*seed));
+            entry.take(usize::from(Pair::of_party(me)[1] == pair), Secret::new(*seed));
         }
     }
     Ok(())
 }
 
-/// Marks a list, signs it, and waits until both peers have signed the same one. If another one is
-/// on record, this server has signed that, and a second vote would convict it.
+/// Marks a list by its digest, signs it, and waits until both peers have signed the same one. If
+/// another one is on record, this server has signed that, and a second vote would convict it.
 async fn vote(
     run: &Run,
     marks: &dyn Marks,
     step: impl Into<Step>,
     what: &str,
-    list: &[(u32, Digest)],
+    digest: &Digest,
 ) -> Result<(), Unregistered> {
-    let digest = seal::digest(list);
     let name = epoch_mark(&Protocol::instance(&run.subject), what);
     if marks.record(&name, &digest.0).map_err(Unregistered::Marks)? != digest.0 {
         return pending().await;
     }
-    seal::vote(run, step, &digest).await?;
+    seal::vote(run, step, digest).await?;
     Ok(())
 }
 
 /// R5: all three sign the list that results.
-async fn finish(
+async fn finish<M: Registers>(
     run: &Run,
     marks: &dyn Marks,
-    opened: Vec<Opened<'_>>,
+    opened: Vec<Opened<'_, M>>,
 ) -> Result<Registry, Unregistered> {
     let listed: Vec<(u32, Digest)> =
-        opened.iter().map(|entry| (entry.number, entry.content)).collect();
-    vote(run, marks, Kind::Registered, "registered", &listed).await?;
-    let held = opened.into_iter().map(|entry| (entry.owner, Held::of(run.me(), entry)));
+        opened.iter().map(|entry| (entry.number(), entry.held.registration_name())).collect();
+    vote(run, marks, Kind::Registered, "registered", &seal::digest(&listed)).await?;
+    let held = opened.iter().map(|entry| (*entry.owner(), Held::of(entry)));
     Ok(Registry { held: held.collect(), places: OnceLock::new() })
 }
 
-fn encode_lacking(accepted: &Digest, opened: &[Opened<'_>]) -> Vec<u8> {
-    let bits = |entry: &Opened<'_>| {
-        u8::from(entry.seeds[0].is_none()) | u8::from(entry.seeds[1].is_none()) << 1
+fn encode_lacking<M: Registers>(accepted: &Digest, opened: &[Opened<'_, M>]) -> Vec<u8> {
+    let bits = |entry: &Opened<'_, M>| {
+        let [first, second] = entry.seeds();
+        u8::from(first.is_none()) | u8::from(second.is_none()) << 1
     };
     let lacking = opened.iter().filter(|entry| bits(entry) != 0);
     let entries =
-        lacking.flat_map(|entry| entry.number.to_le_bytes().into_iter().chain([bits(entry)]));
+        lacking.flat_map(|entry| entry.number().to_le_bytes().into_iter().chain([bits(entry)]));
     accepted.0.into_iter().chain(entries).collect()
 }
 
@@ -345,13 +338,18 @@ fn decode_lacking(body: &[u8]) -> BTreeMap<u32, u8> {
 }
 
 /// Gives a peer the initial seeds that it lacks and this server has.
-fn give(run: &Run, peer: u8, opened: &[Opened<'_>], lacks: impl Fn(u32, Pair) -> bool) {
+fn give<M: Registers>(
+    run: &Run,
+    peer: u8,
+    opened: &[Opened<'_, M>],
+    lacks: impl Fn(u32, Pair) -> bool,
+) {
     let pair = Pair::of(run.me(), peer);
     let place = usize::from(Pair::of_party(run.me())[1] == pair);
     let mut body = Vec::new();
-    for entry in opened.iter().filter(|entry| lacks(entry.number, pair)) {
-        if let Some(seed) = &entry.seeds[place] {
-            body.extend_from_slice(&entry.number.to_le_bytes());
+    for entry in opened.iter().filter(|entry| lacks(entry.number(), pair)) {
+        if let Some(seed) = &entry.seeds()[place] {
+            body.extend_from_slice(&entry.number().to_le_bytes());
             body.extend_from_slice(seed.expose());
         }
     }

@@ -1,27 +1,27 @@
 //! What an epoch's rows are: lists, registrations that come with them, and the seal
 //! (`docs/spec/clarion.md`, E0 to E5, J1 to J4).
 
-use std::borrow::Cow;
-
 use futures::future::{pending, try_join3};
-use ostrakon_crypto::{Digest, Secret, VerifyingKey};
-use ostrakon_party::{PartyId, Received};
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_kernels::with_room;
+use ostrakon_party::Received;
 use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
-use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot};
+use ostrakon_threeparty::seal::{self, Accepted, Scope, Sealable, Slot, Taken};
 use ostrakon_threeparty::{Marks, Protocol, coin};
 use rayon::prelude::*;
 
 use super::fault::Abort;
 use super::halt::{Halt, Unmixed};
+use super::handed::Joint;
 use super::handed::looked::Opened;
-use super::handed::{HandedIn, Joint};
 use super::intake::TakenIn;
 use super::keys::{EpochKeys, PairStatement};
 use super::messages::{EpochSpec, Kind, RegistrationSpec};
 use super::registration::{Held, RegistrationKey, Registry, Run};
-use super::tables::Owner;
+use super::tables::Row;
+use crate::client::ClientSeed;
 
 /// Who takes part in an epoch, with what each has handed in.
 pub enum Participants<'a> {
@@ -46,59 +46,35 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
     format!("clarion batch {} spent on", spec.batch)
 }
 
-/// What is sealed, as tables need it: of each row the owner and the bytes, in order of slots.
-pub struct Sealed<'a> {
-    pub digest: Digest,
-    pub owners: Vec<Owner<'a>>,
-    pub padded: Vec<&'a [u8]>,
-}
-
-/// Whose accepted slots are, both lists being in ascending order.
-pub fn owners<'a>(
-    slots: &[Slot<TakenIn>],
+/// The rows of accepted slots, all lists being in ascending order.
+pub fn rows<'a>(
+    slots: &'a [Slot<TakenIn>],
     held: &[&'a Held],
-    accepted: &[(u32, Digest)],
-) -> Vec<Owner<'a>> {
+    accepted: &Accepted,
+    taken: &'a [Taken<'_, TakenIn>],
+) -> Vec<Row<'a>> {
     let mut known = slots.iter().zip(held);
-    let owner = |(slot, _): &(u32, Digest)| {
-        let known = known.find(|(known, _)| known.slot == *slot);
+    let row = |((slot, _), taken): ((u32, Digest), &'a Taken<'_, TakenIn>)| {
+        let known = known.find(|(known, _)| known.slot == slot);
         let (known, held) = known.expect("accepted slots are among the given ones, in order");
-        Owner { slot: *slot, key: known.owner, held }
+        let seeds = held.seeds().map(ClientSeed::secret);
+        Row { slot, owner: &known.owner, seeds, padded: taken.padded() }
     };
-    accepted.iter().map(owner).collect()
+    let mut rows = with_room(accepted.len());
+    rows.extend(accepted.iter().zip(taken).map(row));
+    rows
 }
 
-/// What is held of somebody who has registered with the epoch.
-pub struct Kept {
-    number: u32,
-    owner: VerifyingKey,
-    held: Held,
+/// The row of somebody who has registered with the epoch.
+pub fn row_with<'a>(opened: &'a Opened<'a, Joint<'_>>) -> Row<'a> {
+    let (slot, owner, seeds) = (opened.number(), opened.owner(), opened.complete());
+    Row { slot, owner, seeds, padded: opened.held.padded() }
 }
 
-impl Kept {
-    /// What a party keeps of registrations that are complete.
-    pub fn of(party: PartyId, opened: Vec<Opened<'_>>) -> Vec<Self> {
-        let kept = |opened: Opened<'_>| {
-            let (number, owner) = (opened.number, opened.owner);
-            Self { number, owner, held: Held::of(party.0, opened) }
-        };
-        opened.into_iter().map(kept).collect()
-    }
-
-    pub fn owner(&self) -> Owner<'_> {
-        Owner { slot: self.number, key: self.owner, held: &self.held }
-    }
-}
-
-/// The accepted slots whose registrations are left, and their padded rows; all in ascending order.
-pub fn left<'h>(
-    opened: &[Opened<'_>],
-    accepted: Vec<(u32, Digest)>,
-    handed: &'h [Cow<'_, HandedIn<'_>>],
-) -> (Vec<(u32, Digest)>, Vec<&'h [u8]>) {
-    let mut left = opened.iter().map(|opened| opened.number).peekable();
-    let rows = accepted.into_iter().zip(handed.iter().map(|handed| handed.padded()));
-    rows.filter(|((slot, _), _)| left.next_if_eq(slot).is_some()).unzip()
+/// The accepted slots whose registrations are left; both in ascending order.
+pub fn left(opened: &[Opened<'_, Joint<'_>>], accepted: &Accepted) -> Accepted {
+    let mut left = opened.iter().map(Opened::number).peekable();
+    accepted.iter().filter(|(slot, _)| left.next_if_eq(slot).is_some()).collect()
 }
 
 /// What is agreed on beside the lists.
@@ -197,8 +173,8 @@ impl Epoch<'_> {
     }
 
     /// E4, E5.
-    pub async fn seal(&self, accepted: &[(u32, Digest)], digest: Digest) -> Result<Digest, Halt> {
-        let count = seal::guaranteed(accepted.iter().map(|(slot, _)| *slot));
+    pub async fn seal(&self, accepted: &Accepted, digest: Digest) -> Result<Digest, Halt> {
+        let count = seal::guaranteed(accepted.iter().map(|(slot, _)| slot));
         let enough = count >= self.spec.minimum && !accepted.is_empty();
         let result: &[u8] = if enough { &digest.0 } else { &[] };
         let standing = self.record("sealed", result)?;

@@ -5,16 +5,15 @@
 
 use std::sync::OnceLock;
 
-use ostrakon_crypto::{VerifyingKey, many};
-use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
+use ostrakon_crypto::{Secret, VerifyingKey, many};
+use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, wipe, xor_into, zeroed_table};
 use ostrakon_threeparty::pair::Pair;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::columns::{self, BLOCK};
 use super::keys::{EpochKeys, Purpose};
-use super::registration::Held;
-use super::{K12, K13, K23};
+use super::{K12, K13, K23, P3};
 use crate::client::PadContext;
 use crate::params::{PAD_SEED, SALT, WORD};
 
@@ -33,70 +32,107 @@ pub struct Mixing {
     permutations: [OnceLock<Zeroizing<Vec<u32>>>; 3],
 }
 
-/// Whose a sealed row is.
-pub struct Owner<'a> {
+/// A sealed row.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
     /// Its slot.
     pub slot: u32,
     /// The slot's owner.
-    pub key: VerifyingKey,
-    /// What is held of the owner.
-    pub held: &'a Held,
+    pub owner: &'a VerifyingKey,
+    /// The owner's seeds of the own pairs.
+    pub seeds: [&'a Secret; 2],
+    /// The row under its pads, that of C.
+    pub padded: &'a [u8],
 }
 
-/// The participants' pads of the sealed rows.
-pub struct Pads<'a> {
-    /// What the pads are bound to.
-    pub context: PadContext,
-    /// Whose the rows are, in order.
-    pub owners: &'a [Owner<'a>],
-    /// The seeds of the pads of a pair, made when they are needed first.
-    seeds: [OnceLock<Zeroizing<Vec<u8>>>; 3],
+/// Seeds of pads, one after another; wiped when they are dropped.
+struct PadSeeds(Vec<u8>);
+
+impl PadSeeds {
+    fn zeros(rows: usize) -> Self {
+        Self(zeroed_table(rows * PAD_SEED))
+    }
 }
 
-impl<'a> Pads<'a> {
-    /// The pads of these rows.
-    pub fn new(context: PadContext, owners: &'a [Owner<'a>]) -> Self {
-        Self { context, owners, seeds: Default::default() }
+impl Drop for PadSeeds {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+/// The sealed rows with their pads: all that is left of what was handed in, whose memory serves the
+/// tables then. Memory that was not touched before costs more than what is done in it.
+pub struct Pads {
+    own: [Pair; 2],
+    /// The seeds of the own pairs' pads.
+    seeds: [PadSeeds; 2],
+    /// C; not at P3, which does without.
+    padded: Vec<u8>,
+    rows: usize,
+}
+
+impl Pads {
+    /// Of so many rows, each as `row` has it.
+    pub fn new<'a>(
+        party: u8,
+        context: &PadContext,
+        (rows, width): (usize, usize),
+        row: impl Fn(usize) -> Row<'a> + Sync,
+    ) -> Self {
+        let mut seeds = [(); 2].map(|()| PadSeeds::zeros(rows));
+        let [one, other] = seeds.each_mut().map(|seeds| seeds.0.par_chunks_mut(TASK * PAD_SEED));
+        one.zip(other).enumerate().for_each(|(task, (one, other))| {
+            let mut pads = [one, other].map(|seeds| seeds.as_chunks_mut::<PAD_SEED>().0);
+            let first = task * TASK;
+            // Of each row both at once: it is fetched once.
+            let hashed = (first..first + pads[0].len()).flat_map(|number| {
+                let row = row(number);
+                let about = context.of(row.slot, row.owner);
+                row.seeds.map(|seed| (seed.expose(), about))
+            });
+            many::keyed_blocks(hashed, |at, pad| {
+                pads[at % 2][at / 2].copy_from_slice(&pad[..PAD_SEED]);
+            });
+        });
+        let mut padded = zeroed_table(if party == P3 { 0 } else { rows * width });
+        let copy = |(task, block): (usize, &mut [u8])| {
+            for (number, to) in (task * TASK..).zip(block.chunks_exact_mut(width)) {
+                to.copy_from_slice(row(number).padded);
+            }
+        };
+        padded.par_chunks_mut(TASK * width).enumerate().for_each(copy);
+        Self { own: Pair::of_party(party), seeds, padded, rows }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     fn seeds(&self, pair: Pair) -> &[u8] {
-        self.seeds[pair.index()].get_or_init(|| {
-            let mut seeds = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
-            let of_rows = |(seeds, owners): (&mut [u8], &[Owner<'_>])| {
-                let (seeds, _) = seeds.as_chunks_mut::<PAD_SEED>();
-                let hashed = owners.iter().map(|owner| {
-                    owner.held.seed(pair).pad_of(&self.context, owner.slot, &owner.key)
-                });
-                many::keyed_blocks(hashed, |row, pad| seeds[row].copy_from_slice(&pad[..PAD_SEED]));
-            };
-            let tasks = seeds.par_chunks_mut(TASK * PAD_SEED).zip(self.owners.par_chunks(TASK));
-            tasks.for_each(of_rows);
-            seeds
-        })
+        &self.seeds[usize::from(self.own[1] == pair)].0
     }
 
     /// The seeds of a pair's pads, permuted as rows are.
-    fn permuted(&self, pair: Pair, index: &[u32]) -> Zeroizing<Vec<u8>> {
-        let mut permuted = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
-        gather(&mut permuted, self.seeds(pair), PAD_SEED, index);
+    fn permuted(&self, pair: Pair, index: &[u32]) -> PadSeeds {
+        let mut permuted = PadSeeds::zeros(self.rows);
+        gather(&mut permuted.0, self.seeds(pair), PAD_SEED, index);
         permuted
     }
 
     /// ⟨c, T⟩ of the table of the pads of a pair.
-    pub fn compressed(&self, pair: Pair, c: &[u64]) -> Vec<u64> {
+    pub fn compressed(&self, pair: Pair, c: &[u64]) -> Vec<u8> {
         let seeds = self.seeds(pair);
-        columns::compress_blocks(c, self.owners.len(), |first, block| {
+        columns::compress_blocks(c, self.rows, |first, block| {
             pad(seeds, first, c.len() * WORD, block, false);
         })
     }
 
-    /// ⟨c, T⟩ of the table of these rows under the pads of a pair.
-    pub fn compressed_over(&self, rows: &[&[u8]], pair: Pair, c: &[u64]) -> Vec<u64> {
+    /// ⟨c, T⟩ of C under the pads of a pair.
+    pub fn compressed_over(&self, pair: Pair, c: &[u64]) -> Vec<u8> {
         let (seeds, width) = (self.seeds(pair), c.len() * WORD);
-        columns::compress_blocks(c, rows.len(), |first, block| {
-            for (to, row) in block.chunks_exact_mut(width).zip(&rows[first..]) {
-                to.copy_from_slice(row);
-            }
+        columns::compress_blocks(c, self.rows, |first, block| {
+            block.copy_from_slice(&self.padded[first * width..][..block.len()]);
             pad(seeds, first, width, block, true);
         })
     }
@@ -130,8 +166,8 @@ impl Mixing {
     }
 
     /// The column in a message.
-    pub fn column(&self, message: &[u8]) -> Vec<u64> {
-        columns::read(&message[self.bytes()..self.message() - SALT])
+    pub fn column<'m>(&self, message: &'m [u8]) -> &'m [u8] {
+        &message[self.bytes()..self.message() - SALT]
     }
 
     /// A pair's permutation of the rows.
@@ -143,8 +179,13 @@ impl Mixing {
     }
 
     /// A column of an own pair.
-    pub fn own(&self, purpose: Purpose) -> Vec<u64> {
-        columns::of(&self.keys, purpose, self.rows)
+    pub fn own(&self, purpose: Purpose) -> Vec<u8> {
+        columns::of(&self.keys.prg(purpose), self.rows)
+    }
+
+    /// A column permuted, and one of a pair added.
+    pub fn permuted(&self, pi: &[u32], column: &[u8], mask: Purpose) -> Vec<u8> {
+        columns::permute_masked(pi, column, &self.keys.prg(mask))
     }
 
     /// A message of `π(table) + mask` with `column` and a salt.
@@ -153,7 +194,7 @@ impl Mixing {
         table: &[u8],
         pi: &[u32],
         [mask, salt]: [Purpose; 2],
-        column: &[u64],
+        column: &[u8],
     ) -> Vec<u8> {
         let mask = self.keys.prg(mask);
         let mut message = zeroed_table(self.message());
@@ -167,14 +208,14 @@ impl Mixing {
     fn write(
         &self,
         message: &mut [u8],
-        column: &[u64],
+        column: &[u8],
         salt: Purpose,
         fill: impl FnOnce(&mut [u8]),
     ) {
         let (rows, rest) = message.split_at_mut(self.bytes());
         let (words, end) = rest.split_at_mut(self.rows * WORD);
         fill(rows);
-        columns::write_to(words, column);
+        words.copy_from_slice(column);
         end.copy_from_slice(self.keys.seed(salt).expose());
     }
 
@@ -189,11 +230,8 @@ impl Mixing {
         let mut inner = zeroed_table(self.bytes());
         let a_prime = self.keys.prg(Purpose::APrime);
         gather_xor_prg(&mut inner, a, self.width, pi1, &a_prime, 0);
-        let column = columns::add(
-            columns::permute(pi1, &self.own(Purpose::QSecond)),
-            &self.own(Purpose::GSecond),
-        );
-        let column = columns::add(columns::permute(pi2, &column), &self.own(Purpose::BColumn));
+        let column = self.permuted(pi1, &self.own(Purpose::QSecond), Purpose::GSecond);
+        let column = self.permuted(pi2, &column, Purpose::BColumn);
         let b = self.keys.prg(Purpose::B);
         self.write(&mut message, &column, Purpose::SaltDelta, |rows| {
             gather_xor_prg(rows, &inner, self.width, pi2, &b, 0);
@@ -202,33 +240,30 @@ impl Mixing {
     }
 
     /// P2: z2 = π12(s23) + a, z2^q = π12(q) + g. Rows of pads are made where they go to.
-    pub fn z2(&self, pads: &Pads<'_>) -> Vec<u8> {
+    pub fn z2(&self, pads: &Pads) -> Vec<u8> {
         let pi12 = self.permutation(Purpose::Pi12);
-        let column =
-            columns::add(columns::permute(pi12, &self.own(Purpose::Q)), &self.own(Purpose::G));
+        let column = self.permuted(pi12, &self.own(Purpose::Q), Purpose::G);
         let (a, s23) = (self.keys.prg(Purpose::A), pads.permuted(K23, pi12));
         let mut message = zeroed_table(self.message());
         self.write(&mut message, &column, Purpose::SaltZ2, |rows| {
             self.by_blocks(rows, |first, block| {
                 a.fill_at((first * self.width) as u64, block);
-                pad(&s23, first, self.width, block, true);
+                pad(&s23.0, first, self.width, block, true);
             });
         });
         message
     }
 
-    /// P1: π12(β + s13), of the rows of C.
-    pub fn padless(&self, padded: &[&[u8]], pads: &Pads<'_>) -> Vec<u8> {
-        let pi12 = self.permutation(Purpose::Pi12);
-        let seeds = [K12, K13].map(|pair| pads.permuted(pair, pi12));
-        let mut table = zeroed_table(self.bytes());
+    /// P1: π12(β + s13), of C, which P1 needs for nothing else.
+    pub fn padless(&self, pads: &mut Pads) -> Vec<u8> {
+        let mut table = std::mem::take(&mut pads.padded);
+        let seeds = [K12, K13].map(|pair| pads.seeds(pair));
         self.by_blocks(&mut table, |first, block| {
-            for (row, from) in block.chunks_exact_mut(self.width).zip(&pi12[first..]) {
-                row.copy_from_slice(padded[*from as usize]);
-            }
             seeds.iter().for_each(|seeds| pad(seeds, first, self.width, block, true));
         });
-        table
+        let mut permuted = zeroed_table(self.bytes());
+        gather(&mut permuted, &table, self.width, self.permutation(Purpose::Pi12));
+        permuted
     }
 
     /// Calls `fill` with each block of a table's rows and the number of its first row.
@@ -246,22 +281,20 @@ impl Mixing {
     /// P1: z1 = π1(y) + a′, z1^q = π1(π12(q′) + h) + g′.
     pub fn z1(&self, y: &[u8]) -> Vec<u8> {
         let pi1 = self.permutation(Purpose::Pi1);
-        let column =
-            columns::add(columns::permute(pi1, &self.inner_z1()), &self.own(Purpose::GPrime));
+        let column = self.permuted(pi1, &self.inner_z1(), Purpose::GPrime);
         self.masked(y, pi1, [Purpose::APrime, Purpose::SaltZ1], &column)
     }
 
     /// P1: π12(q′) + h.
-    pub fn inner_z1(&self) -> Vec<u64> {
+    pub fn inner_z1(&self) -> Vec<u8> {
         let pi12 = self.permutation(Purpose::Pi12);
-        columns::add(columns::permute(pi12, &self.own(Purpose::QPrime)), &self.own(Purpose::H))
+        self.permuted(pi12, &self.own(Purpose::QPrime), Purpose::H)
     }
 
     /// P2: S = π2(z1) + Δ + d, S^q = π2(w) + v.
     pub fn s(&self, z1: &[u8], delta: &[u8]) -> Vec<u8> {
         let pi2 = self.permutation(Purpose::Pi2);
-        let column =
-            columns::add(columns::permute(pi2, &self.own(Purpose::W)), &self.own(Purpose::V));
+        let column = self.permuted(pi2, &self.own(Purpose::W), Purpose::V);
         let hidden = [Purpose::D, Purpose::SaltS];
         let mut message = self.masked(self.table(z1), pi2, hidden, &column);
         xor_into(&mut message[..self.bytes()], self.table(delta));

@@ -10,7 +10,6 @@ use ostrakon_kernels::{Prg, linear_rows, short_prg};
 use ostrakon_party::{Header, SignedHeader, wire};
 use ostrakon_testkit::Network;
 use ostrakon_threeparty::coin;
-use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 
 use crate::world::*;
@@ -109,7 +108,8 @@ fn p3_does_not_learn_who_wrote_what_from_z2() {
     let mut s23 = Vec::new();
     for slot in 0..ROWS as u32 {
         let owner = participant(slot).verifying_key();
-        let seed = scene.registries[2].get(&owner).unwrap().seed(Pair::P12);
+        // Of its two pairs P3 has P2's last.
+        let [_, seed] = scene.registries[2].get(&owner).unwrap().seeds();
         let mut pad = [0; WIDTH];
         short_prg(&seed.pad(&scene.spec.context, slot, &owner), &mut pad);
         s23.extend(pad);

@@ -15,6 +15,7 @@ use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
 use ostrakon_additive::three::registration::{self, RegistrationKey};
 use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_kernels::with_room;
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
@@ -277,7 +278,9 @@ fn joined<'b>(
         let submission = handed_in.and_then(|body| looking.again(seen, slot, &owner, body));
         Slot { slot, owner, submission }
     };
-    slots.par_iter().zip(seen).with_min_len(256).map(of_slot).collect()
+    let mut joined = with_room(slots.len());
+    slots.par_iter().zip(seen).with_min_len(256).map(of_slot).collect_into_vec(&mut joined);
+    joined
 }
 
 /// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no

@@ -379,8 +379,8 @@ async fn seal_slots<'a>(
     marks: &dyn Marks,
 ) -> Result<Sealed<'a>, Unmixed> {
     let (accepted, submissions) = seal::agree(run, &seal::scope(spec), slots, marks).await?;
-    let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
-    let digest = seal::digest(&accepted);
+    let count = guaranteed(accepted.iter().map(|(slot, _)| slot));
+    let digest = accepted.digest();
     let ends = match count >= spec.minimum {
         true => Seal::Sealed(digest),
         false => Seal::TooFew(count),
@@ -405,7 +405,7 @@ async fn unpad(
     stock: &Stock,
     sealed: &Sealed<'_>,
 ) -> Result<Vec<u8>, Unmixed> {
-    let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| *slot).collect();
+    let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| slot).collect();
     let session = run.party.roster.session.0;
     for peer in run.peers() {
         let pair = Pair::without(peer);
@@ -428,7 +428,7 @@ async fn unpad(
         Err(Evidence::Pads(Box::new(PadsEvidence {
             message: received.into(),
             vote: sealed.votes[from].clone(),
-            sealed: sealed.slots.clone(),
+            sealed: sealed.slots.iter().collect(),
             statement: stock.statements[from].clone(),
         })))
     };

@@ -1,13 +1,11 @@
 //! Sealing (Ruffle §5.1.2 with the fixes of `docs/spec/ruffle.md`, "Sealing"): what
 //! [`ostrakon_threeparty::seal`] needs to know of Ruffle's submissions, and what follows for them.
 
-use std::borrow::Cow;
-
 use futures::future::pending;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::wire;
 use ostrakon_threeparty::Unheard;
-use ostrakon_threeparty::seal::{Scope, Sealable};
+use ostrakon_threeparty::seal::{Accepted, Scope, Sealable, Taken};
 use serde::{Deserialize, Serialize};
 
 use crate::accusation::fault::{Fault, Statement};
@@ -25,9 +23,9 @@ pub type Slot = ostrakon_threeparty::seal::Slot<Submission>;
 /// The agreed submissions.
 pub struct Sealed<'a> {
     /// Accepted slots in ascending order, with the digests of their submissions.
-    pub slots: Vec<(u32, Digest)>,
+    pub slots: Accepted,
     /// The submissions, in the same order.
-    pub submissions: Vec<Cow<'a, Submission>>,
+    pub submissions: Vec<Taken<'a, Submission>>,
     /// All parties' votes, for evidence.
     pub votes: [Statement; 3],
 }

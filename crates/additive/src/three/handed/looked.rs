@@ -1,13 +1,12 @@
 //! What a server finds of registrations by itself (`docs/spec/clarion.md`, R2, R3): whose they are,
 //! and what the own boxes hold.
 
-use std::borrow::Cow;
-
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
+use ostrakon_kernels::with_room;
 use ostrakon_party::Party;
 use ostrakon_threeparty::pair::Pair;
-use ostrakon_threeparty::seal::{Sealable, Slot};
+use ostrakon_threeparty::seal::{Accepted, Sealable, Slot, Taken};
 use rayon::prelude::*;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
@@ -69,8 +68,8 @@ impl Found {
         })
     }
 
-    pub fn into_seeds(self) -> Seeds {
-        self.seeds
+    pub fn seeds(&self) -> &Seeds {
+        &self.seeds
     }
 
     /// Whether it was looked at for this use.
@@ -100,20 +99,19 @@ impl Looked {
         Some(Self { bytes: registration.to_bytes(), found })
     }
 
-    fn parted(self) -> (Digested, Seeds) {
-        let Found { content, listed, seeds, .. } = *self.found;
-        (Digested { bytes: self.bytes, content, listed: Some(listed) }, seeds)
+    fn digested(self) -> Digested {
+        let Self { bytes, found } = self;
+        Digested { bytes, content: found.content, found: Some(found) }
     }
 }
 
 /// The bytes of a registration with its digests, which are made once. Of a peer's with other boxes
 /// there are no bytes; nobody takes it.
-#[derive(Clone)]
 pub struct Digested {
     bytes: Vec<u8>,
     content: Digest,
-    /// What lists hold of it, where it was looked at for that.
-    listed: Option<Digest>,
+    /// What was found of it, where this server has looked at it.
+    found: Option<Box<Found>>,
 }
 
 impl Digested {
@@ -132,7 +130,7 @@ impl From<Registration> for Digested {
     fn from(registration: Registration) -> Self {
         let wellformed = registration.is_wellformed();
         let bytes = if wellformed { registration.to_bytes() } else { Vec::new() };
-        Self { bytes, content: registration.content(), listed: None }
+        Self { bytes, content: registration.content(), found: None }
     }
 }
 
@@ -163,8 +161,8 @@ impl Sealable for Digested {
     }
 
     fn as_listed(&self, occasion: &Digest, number: u32, owner: &VerifyingKey) -> Digest {
-        let found = self.listed;
-        found.unwrap_or_else(|| Registration::listed(occasion, number, owner, &self.content))
+        let listed = || Registration::listed(occasion, number, owner, &self.content);
+        self.found.as_ref().map_or_else(listed, |found| found.listed)
     }
 
     fn is_wide(&self, width: usize) -> bool {
@@ -172,19 +170,49 @@ impl Sealable for Digested {
     }
 }
 
-/// A registration that the servers agree on, with what this server's box for it holds.
-pub struct Opened<'a> {
-    pub number: u32,
-    pub owner: VerifyingKey,
-    bytes: &'a [u8],
-    pub content: Digest,
-    pub seeds: Seeds,
+/// A registration that the servers agree on, with what this server's box for it holds. It refers to
+/// what was handed in: a copy for each of a million would be memory that was not touched before.
+pub struct Opened<'a, M> {
+    slot: &'a Slot<M>,
+    /// What the servers agree on, which this server may have been given.
+    pub held: &'a M,
+    /// Seeds that were not found as the registration came in.
+    given: Option<Box<Seeds>>,
 }
 
-impl Opened<'_> {
+impl<'a, M: Registers> Opened<'a, M> {
+    /// The number it is registered under.
+    pub fn number(&self) -> u32 {
+        self.slot.slot
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> &'a VerifyingKey {
+        &self.slot.owner
+    }
+
+    /// The seeds of the own pairs, those that this server has.
+    pub fn seeds(&self) -> &Seeds {
+        let found = || self.held.found().expect("what was not found was opened");
+        self.given.as_deref().unwrap_or_else(found)
+    }
+
+    /// The same of a registration of which none is lacking.
+    pub fn complete(&self) -> [&Secret; 2] {
+        let seeds = self.seeds().each_ref();
+        seeds.map(|seed| seed.as_ref().expect("lacking seeds were given or dropped"))
+    }
+
+    /// Takes a seed in that another holder gave; `place` is that of its pair among the own ones.
+    pub fn take(&mut self, place: usize, seed: Secret) {
+        let mut seeds = self.seeds().clone();
+        seeds[place] = Some(seed);
+        self.given = Some(Box::new(seeds));
+    }
+
     /// The commitment to the seed of a pair.
     pub fn commitment(&self, pair: Pair) -> Digest {
-        Digest(part(self.bytes, 32 * pair.index()))
+        Digest(part(self.held.registration_bytes(), 32 * pair.index()))
     }
 }
 
@@ -195,6 +223,9 @@ pub trait Registers: Sealable {
 
     /// What submissions name it by.
     fn registration_name(&self) -> Digest;
+
+    /// What this server's box was found to hold when it came in, if it was looked at then.
+    fn found(&self) -> Option<&Seeds>;
 }
 
 impl Registers for Digested {
@@ -205,23 +236,23 @@ impl Registers for Digested {
     fn registration_name(&self) -> Digest {
         self.content
     }
+
+    fn found(&self) -> Option<&Seeds> {
+        self.found.as_deref().map(Found::seeds)
+    }
 }
 
 /// The slots of the occasion in ascending order, without registrations that were looked at for
-/// something else, and the seeds of each of the others.
-pub fn genuine(
-    spec: &RegistrationSpec,
-    mut slots: Vec<Slot<Looked>>,
-) -> (Vec<Slot<Digested>>, Vec<Option<Seeds>>) {
+/// something else.
+pub fn genuine(spec: &RegistrationSpec, mut slots: Vec<Slot<Looked>>) -> Vec<Slot<Digested>> {
     slots.sort_unstable_by_key(|slot| slot.slot);
     slots.retain(|slot| slot.slot < spec.slots);
     let occasion = spec.occasion();
     let taken = |Slot { slot, owner, submission }: Slot<Looked>| {
         let looked = submission.filter(|looked| looked.found.is_for(&occasion, slot, &owner));
-        let (submission, seeds) = looked.map(Looked::parted).unzip();
-        (Slot { slot, owner, submission }, seeds)
+        Slot { slot, owner, submission: looked.map(Looked::digested) }
     };
-    slots.into_par_iter().with_min_len(256).map(taken).unzip()
+    slots.into_par_iter().with_min_len(256).map(taken).collect()
 }
 
 /// The accepted registrations, in ascending order, with what the own boxes hold; those that others
@@ -229,31 +260,32 @@ pub fn genuine(
 pub fn opened<'a, M: Registers>(
     party: &Party,
     key: &RegistrationKey,
-    slots: &[Slot<M>],
-    seeds: Vec<Option<Seeds>>,
-    accepted: &[(u32, Digest)],
-    submissions: &'a [Cow<'_, M>],
-) -> Vec<Opened<'a>> {
-    let mut known = slots.iter().zip(seeds);
-    let of_slot = |((number, _), held): (&(u32, Digest), &'a Cow<'_, M>)| {
-        let slot = known.find(|(slot, _)| slot.slot == *number);
-        let (slot, seeds) = slot.expect("accepted slots are among the given ones, in order");
-        // What was found of another registration than the accepted one is not found of that.
-        let seeds = seeds.filter(|_| matches!(held, Cow::Borrowed(_)));
-        (slot.owner, *number, &**held, seeds)
+    slots: &'a [Slot<M>],
+    accepted: &Accepted,
+    taken: &'a [Taken<'_, M>],
+) -> Vec<Opened<'a, M>> {
+    let mut known = slots.iter();
+    let of_slot = |((number, _), held): ((u32, Digest), &'a Taken<'_, M>)| {
+        let slot = known.find(|slot| slot.slot == number);
+        let slot = slot.expect("accepted slots are among the given ones, in order");
+        Opened { slot, held: &**held, given: None }
     };
-    let entries: Vec<_> = accepted.iter().zip(submissions).map(of_slot).collect();
+    let mut entries = with_room(accepted.len());
+    entries.extend(accepted.iter().zip(taken).map(of_slot));
     let deployment = &party.roster.session.0;
-    let open = |(owner, number, held, seeds): (VerifyingKey, u32, &'a M, Option<Seeds>)| {
-        let bytes = held.registration_bytes();
-        let open = || match bytes.first_chunk().map(Registration::from_bytes) {
-            Some(whole) => open(deployment, key, party.id.0, &owner, &whole),
+    let open = |opened: &mut Opened<'_, M>| {
+        if opened.held.found().is_some() {
+            return;
+        }
+        let bytes = opened.held.registration_bytes();
+        let seeds = match bytes.first_chunk().map(Registration::from_bytes) {
+            Some(whole) => open(deployment, key, party.id.0, opened.owner(), &whole),
             None => [None, None],
         };
-        let seeds = seeds.unwrap_or_else(open);
-        Opened { number, owner, bytes, content: held.registration_name(), seeds }
+        opened.given = Some(Box::new(seeds));
     };
-    entries.into_par_iter().with_min_len(256).map(open).collect()
+    entries.par_iter_mut().with_min_len(256).for_each(open);
+    entries
 }
 
 /// The seeds in this server's box, those that open their commitments.

@@ -53,7 +53,7 @@ impl<'a> Looking<'a> {
     /// `None` if the registration is not the owner's for the occasion, or not the one that the
     /// submission names.
     pub fn at(&self, slot: u32, owner: &VerifyingKey, bytes: &[u8]) -> Option<Box<Seen>> {
-        let handed = HandedIn::of(bytes)?;
+        let handed = Joint::of(bytes)?;
         let registration = handed.registration();
         let Self { party, registration: spec, key, .. } = self;
         let found = Found::of(party, spec, key, slot, owner, &registration)?;
@@ -76,37 +76,23 @@ impl<'a> Looking<'a> {
         let same = |print: Option<u64>| print.is_some() && print == self.prints.of(bytes);
         let seen = before.filter(|seen| same(seen.print));
         let seen = seen.or_else(|| self.at(slot, owner, bytes))?;
-        Some(Joint { bytes, seen })
-    }
-}
-
-/// Registration and submission, as they were handed in, with what was found of them.
-pub struct Joint<'a> {
-    bytes: &'a [u8],
-    seen: Box<Seen>,
-}
-
-impl<'a> Joint<'a> {
-    fn parted(self) -> (HandedIn<'a>, Seeds) {
-        let Seen { found, listed, .. } = *self.seen;
-        (HandedIn { bytes: Cow::Borrowed(self.bytes), listed: Some(listed) }, found.into_seeds())
+        Some(Joint { bytes: Cow::Borrowed(bytes), seen: Some(seen) })
     }
 }
 
 /// The bytes of a registration and, behind it, those of the submission.
-#[derive(Clone)]
-pub(super) struct HandedIn<'a> {
+pub struct Joint<'a> {
     bytes: Cow<'a, [u8]>,
-    /// What lists hold of both, where that was made as they came in.
-    listed: Option<Digest>,
+    /// What was found of them, where this server has looked at them.
+    seen: Option<Box<Seen>>,
 }
 
-impl<'a> HandedIn<'a> {
+impl<'a> Joint<'a> {
     /// `None` if they are too few for both.
     fn of(bytes: impl Into<Cow<'a, [u8]>>) -> Option<Self> {
         let bytes = bytes.into();
         let whole = bytes.len() >= REGISTRATION_BYTES + SUBMISSION_OVERHEAD;
-        whole.then_some(Self { bytes, listed: None })
+        whole.then_some(Self { bytes, seen: None })
     }
 
     fn registration(&self) -> Registration {
@@ -123,34 +109,38 @@ impl<'a> HandedIn<'a> {
     }
 }
 
-impl Registers for HandedIn<'_> {
+impl Registers for Joint<'_> {
     fn registration_bytes(&self) -> &[u8] {
         &self.bytes[..REGISTRATION_BYTES]
     }
 
     fn registration_name(&self) -> Digest {
-        match self.listed {
+        match &self.seen {
             // The submission was found to name it.
             Some(_) => self.submitted().registration(),
             None => Registration::name_of(self.registration_bytes()),
         }
     }
+
+    fn found(&self) -> Option<&Seeds> {
+        self.seen.as_ref().map(|seen| seen.found.seeds())
+    }
 }
 
-impl Serialize for HandedIn<'_> {
+impl Serialize for Joint<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.bytes.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for HandedIn<'_> {
+impl<'de> Deserialize<'de> for Joint<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = Vec::deserialize(deserializer)?;
         Self::of(bytes).ok_or_else(|| D::Error::custom("no registration with a submission"))
     }
 }
 
-impl Sealable for HandedIn<'_> {
+impl Sealable for Joint<'_> {
     /// Of the registration that is there, whichever the submission names.
     fn content(&self) -> Digest {
         Submission::content_of(self.padded(), &self.registration_name())
@@ -165,7 +155,8 @@ impl Sealable for HandedIn<'_> {
     }
 
     fn as_listed(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> Digest {
-        self.listed.unwrap_or_else(|| Self::listed(context, slot, owner, &self.content()))
+        let listed = || Self::listed(context, slot, owner, &self.content());
+        self.seen.as_ref().map_or_else(listed, |seen| seen.listed)
     }
 
     fn is_wide(&self, width: usize) -> bool {
@@ -178,24 +169,25 @@ impl Sealable for HandedIn<'_> {
     }
 }
 
-/// The slots of the epoch in ascending order, without what was looked at for something else or has
-/// another width, and the seeds of each of the others.
-pub(super) fn genuine<'a>(
+/// Leaves the slots of the epoch in ascending order, without what was looked at for something else
+/// or has another width.
+pub(super) fn keep_genuine(
     spec: &EpochSpec,
     registration: &RegistrationSpec,
-    mut slots: Vec<Slot<Joint<'a>>>,
-) -> (Vec<Slot<HandedIn<'a>>>, Vec<Option<Seeds>>) {
+    slots: &mut Vec<Slot<Joint<'_>>>,
+) {
     let most = spec.slots.min(registration.slots);
     slots.sort_unstable_by_key(|slot| slot.slot);
     slots.retain(|slot| slot.slot < most);
     let (occasion, width) = (registration.occasion(), spec.width as usize);
     let bytes = REGISTRATION_BYTES + SUBMISSION_OVERHEAD + width;
-    let taken = |Slot { slot, owner, submission }: Slot<Joint<'a>>| {
-        let fits = |joint: &Joint<'_>| {
-            joint.bytes.len() == bytes && joint.seen.found.is_for(&occasion, slot, &owner)
+    let look = |Slot { slot, owner, submission }: &mut Slot<Joint<'_>>| {
+        let fits = |joint: &mut Joint<'_>| {
+            let found = joint.seen.as_ref().map(|seen| &seen.found);
+            joint.bytes.len() == bytes
+                && found.is_some_and(|found| found.is_for(&occasion, *slot, owner))
         };
-        let (submission, seeds) = submission.filter(fits).map(Joint::parted).unzip();
-        (Slot { slot, owner, submission }, seeds)
+        submission.take_if(|joint| !fits(joint));
     };
-    slots.into_par_iter().with_min_len(256).map(taken).unzip()
+    slots.par_iter_mut().with_min_len(256).for_each(look);
 }
