@@ -224,7 +224,7 @@ pub enum Frame {
     /// See [`Want`].
     Want(Want),
     /// A message whose body has at most [`SMALL`] bytes; or the header of one whose body is over
-    /// the asked-for limit.
+    /// the asked-for limit, or is known to who asked.
     Whole(Message),
     /// Announces a message whose body follows in chunks.
     Head {

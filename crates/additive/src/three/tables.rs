@@ -109,7 +109,9 @@ impl Pads {
         self.rows
     }
 
+    /// Of one of the own pairs.
     fn seeds(&self, pair: Pair) -> &[u8] {
+        debug_assert!(self.own.contains(&pair));
         &self.seeds[usize::from(self.own[1] == pair)].0
     }
 

@@ -18,6 +18,9 @@ use crate::state::{Collecting, SCHEDULER, overdue, scheduling};
 
 /// How often.
 const BEAT: Duration = Duration::from_millis(100);
+/// How often slots are given out per beat at most: however much another server says, it has this
+/// one look through all rooms no more often.
+const TURNS: usize = 16;
 /// Decisions of a kind per beat at most.
 const DECISIONS: usize = 64;
 
@@ -64,14 +67,14 @@ pub(crate) async fn run(core: Arc<Core>) {
 async fn give_out(core: &Arc<Core>) {
     let mut over = core.platform.sleep(BEAT);
     let mut heard = core.logs.delivered.subscribe();
-    loop {
+    for _ in 0..TURNS {
         let known = heard.borrow_and_update().clone();
         let (bodies, waits) = assignments(core);
         for body in bodies {
             announce(core, body).await;
         }
         if !waits {
-            return over.await;
+            break;
         }
         let said = |now: &ByParty<u64>| {
             now.iter().any(|(party, said)| party != core.me() && *said > known[party])
@@ -83,6 +86,7 @@ async fn give_out(core: &Arc<Core>) {
             _ = heard.wait_for(said) => {}
         }
     }
+    over.await;
 }
 
 /// Announces what is to be said now, until there is nothing more, or too much for one beat.
