@@ -99,7 +99,8 @@ fn is_noticed(n: usize, corrupt: &[usize], role: Role, seed: u64) -> bool {
     let mut world = World::new(n, seed);
     // Of what is said at every tick most arrives before the next one, among many servers, too.
     world.tick_once_in = 400.max(25 * n * n);
-    world.stock(2);
+    // Where nothing can be prepared any more, who came to dead servers first needs the last round.
+    world.stock(if role == Role::Dead { 3 } else { 2 });
     for &i in corrupt {
         world.roles[i] = role;
         if role == Role::Twins {
