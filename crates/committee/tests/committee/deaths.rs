@@ -117,7 +117,7 @@ async fn dies(count: usize, member: usize, moment: Moment) -> bool {
         assert!(comes_to(&world, &id, member, moment).await);
         world.restart_after(member, Moment::THAW).await;
     }
-    world.close(&draft).await;
+    world.close_beside(&draft, (!early).then_some(member)).await;
     let died = early || comes_to(&world, &id, member, moment).await;
     if died && !early {
         world.restart_after(member, Moment::THAW).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_committee::{
-    Config, Graphs, Jobs, Open, Peers, Phase, Service, Statistics, Store, Unreached,
+    Config, Graphs, Jobs, Open, Peers, Phase, Refused, Service, Statistics, Store, Unreached,
 };
 use ostrakon_computation::{
     Archive, Cancellation, Card, Committee, ComputationId, Contributors, Draft, Input, Order,
@@ -487,9 +487,18 @@ impl World {
     }
 
     pub async fn close(&self, draft: &SignedDraft) {
+        self.close_beside(draft, None).await;
+    }
+
+    /// The same. A member whose disk stands still, because it has heard of the order from others,
+    /// may be unable to write that it was told once more.
+    pub async fn close_beside(&self, draft: &SignedDraft, dying: Option<usize>) {
         let order = Order::sign(draft.draft.id(), &key(50));
-        for member in &self.members {
-            member.close(&order).await.unwrap();
+        for (number, member) in self.members.iter().enumerate() {
+            match member.close(&order).await {
+                Err(Refused::Unavailable(_)) if dying == Some(number) => {}
+                closed => closed.unwrap(),
+            }
         }
     }
 
