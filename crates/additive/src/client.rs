@@ -67,6 +67,7 @@ impl ClientSeed {
     }
 
     /// What it is at its round.
+    #[cfg(feature = "server")]
     pub(crate) fn secret(&self) -> &Secret {
         &self.seed
     }
@@ -382,9 +383,11 @@ impl Submission {
 }
 
 /// The bytes of a submission ([`Submission::to_bytes`]), and what is where in them.
+#[cfg(feature = "server")]
 #[derive(Clone, Copy)]
 pub(crate) struct Submitted<'b>(&'b [u8]);
 
+#[cfg(feature = "server")]
 impl<'b> Submitted<'b> {
     /// `None` if they are too few for one.
     pub fn of(bytes: &'b [u8]) -> Option<Self> {
