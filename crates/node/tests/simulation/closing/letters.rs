@@ -188,19 +188,13 @@ impl Crowd {
             && self.scene.statuses().iter().any(named)
     }
 
-    /// All is well again: every server runs, and everybody is there.
-    fn mend(&self) {
+    /// All is well again, and everything arrives, once and in order.
+    fn end(&self) {
         let deployment = &self.scene.deployment;
         parties()
             .filter(|party| deployment.is_down(*party))
             .for_each(|down| deployment.start(down));
         self.devices.iter().for_each(|device| device.lock().unwrap().open = true);
-    }
-
-    /// All is well again, and everything arrives, once and in order.
-    fn end(&self) {
-        self.mend();
-        let deployment = &self.scene.deployment;
         let quiet = || (0..self.devices.len()).all(|who| self.letters(who, |one| one.is_quiet()));
         let longest = Duration::from_secs(u64::from(LONGEST_END * seconds(self.devices.len())));
         deployment.executor.run_until(longest, Duration::from_secs(1), quiet);
