@@ -49,4 +49,4 @@ pub use preparation::stock::Stock;
 pub use preparation::{preprocessing, seeds, setup};
 
 #[cfg(feature = "server")]
-use ostrakon_threeparty::coin;
+use ostrakon_threeparty::{coin, commitment};

@@ -3,8 +3,9 @@
 //! * [`pair`]: the three pairs of servers.
 //! * [`run`]: one party's view of a run: messages by step under a protocol's rules
 //!   ([`protocol`]), authenticated broadcast, a second source for what two servers hold.
-//! * [`offence`]: what a third person can see to be wrong in a message of any protocol.
-//! * [`coin`]: commit, then open; joint coins.
+//! * [`offence`]: what a third person can see to be wrong in a message of any protocol, and
+//!   [`evidence`], how.
+//! * [`commitment`], [`coin`]: commit, then open; joint coins.
 //! * [`setup`]: pairwise keys and a session without a dealer.
 //! * [`seal`]: agreement on the participants' submissions.
 //! * [`cost`]: what exchanges cost in bytes.
@@ -18,7 +19,11 @@ pub mod pair;
 #[cfg(feature = "server")]
 pub mod coin;
 #[cfg(feature = "server")]
+pub mod commitment;
+#[cfg(feature = "server")]
 pub mod cost;
+#[cfg(feature = "server")]
+pub mod evidence;
 #[cfg(feature = "server")]
 pub mod marks;
 #[cfg(feature = "server")]

@@ -4,8 +4,9 @@ use ostrakon_additive::three::fault::Evidence;
 use ostrakon_additive::three::messages::Kind;
 use ostrakon_party::{Header, Message, PartyId};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
+use ostrakon_threeparty::Offence;
+use ostrakon_threeparty::commitment::commitment;
 use ostrakon_threeparty::protocol::steps;
-use ostrakon_threeparty::{Offence, coin};
 
 use crate::world::*;
 
@@ -29,7 +30,7 @@ pub fn other_coin(
         match header.tag.step {
             _ if !to_whom(to) => None,
             steps::COIN_OPENING => Some(body),
-            steps::COIN_COMMITMENT => Some(coin::commitment(&opening, &body).0.to_vec()),
+            steps::COIN_COMMITMENT => Some(commitment(&opening, &body).0.to_vec()),
             _ => None,
         }
     }

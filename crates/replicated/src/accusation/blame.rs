@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accusation::fault::{Evidence, Fault, Statement};
 use crate::coin::{self, seed_digest};
+use crate::commitment;
 use crate::messages::{
     self, BatchSpec, Kind, PairStatement, STAGES, Shape, Subject, TranscriptStatement,
 };
@@ -51,11 +52,11 @@ fn owned(received: &[Received; 3]) -> [Statement; 3] {
 }
 
 /// Whether an opening contradicts the commitment that it is for: a seed its statement, or as in
-/// [`coin::opening_fails`]. Both must hold.
+/// [`commitment::opening_fails`]. Both must hold.
 pub fn opening_fails(commitment: &Statement, opening: &Statement) -> bool {
     let (c, o) = (&commitment.signed.header, &opening.signed.header);
     if (c.tag.step, o.tag.step) != (Kind::SeedStatement.step(), Kind::SeedOpening.step()) {
-        return coin::opening_fails::<Subject>(commitment, opening);
+        return commitment::opening_fails::<Subject>(commitment, opening);
     }
     let stated = PairStatement::decode(&commitment.body).map(|pair| pair.batch);
     let opened = [&opening.body[..32], &opening.body[32..]].map(seed_digest);

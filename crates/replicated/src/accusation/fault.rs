@@ -4,7 +4,7 @@
 //! another party's word.
 
 use ostrakon_party::{PartyId, Roster, SignedHeader, wire};
-use ostrakon_threeparty::offence;
+use ostrakon_threeparty::evidence;
 use serde::{Deserialize, Serialize};
 
 use crate::accusation::blame::{BatchEvidence, ShuffleEvidence, opening_fails};
@@ -80,10 +80,10 @@ impl Fault {
             return None;
         }
         match &self.evidence {
-            Evidence::Equivocation(two) => offence::equivocated(roster, subject, two),
-            Evidence::Malformed(statement) => offence::malformed(roster, subject, statement),
+            Evidence::Equivocation(two) => evidence::equivocated(roster, subject, two),
+            Evidence::Malformed(statement) => evidence::malformed(roster, subject, statement),
             Evidence::Opening { commitment, opening } => {
-                offence::opened_otherwise(roster, subject, commitment, opening, opening_fails)
+                evidence::opened_otherwise(roster, subject, commitment, opening, opening_fails)
             }
             Evidence::Batch(evidence) => evidence.proven(roster, subject),
             Evidence::Pads(evidence) => evidence.proven(roster, subject),
