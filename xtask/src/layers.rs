@@ -128,7 +128,6 @@ const CYCLIC: &[(&str, usize)] = &[
     ("broadcast", 4),
     ("cli", 7),
     ("committee", 2),
-    ("decide", 5),
     ("graph", 10),
     ("net", 6),
     ("onepass", 14),

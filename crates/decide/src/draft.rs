@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::draft::function::Function;
 use crate::hex::hexadecimal;
 use crate::operators::SERVERS;
-use crate::record::RECORD_BYTES;
+use crate::params::RECORD_BYTES;
 use gathering::GatheringId;
 
 /// People of a decision.

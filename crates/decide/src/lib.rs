@@ -20,6 +20,7 @@ mod hex;
 pub mod keys;
 pub mod opening;
 pub mod operators;
+pub mod params;
 pub mod record;
 pub mod refused;
 

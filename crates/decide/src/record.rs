@@ -10,10 +10,7 @@ use crate::keys::{CertifiedKey, KeyName};
 use crate::operators::{Operators, SERVERS};
 use crate::refused::Refused;
 
-/// Bytes of an encoded record at most, so that it fits into a message of 64 KiB.
-pub const RECORD_BYTES: usize = 60_000;
-/// Records of a decision at most.
-pub const MOST_RECORDS: u32 = 1_000;
+pub use crate::params::{MOST_RECORDS, RECORD_BYTES};
 
 /// How a decision begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
