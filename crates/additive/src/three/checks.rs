@@ -10,12 +10,14 @@ use futures::future::{join, try_join, try_join3};
 use ostrakon_party::{Body, Header, Received};
 use ostrakon_threeparty::Statement;
 
-use super::columns::{add, compress, compress_stream, joined, mask, permute, sum, unpermute};
 use super::fault::{Abort, Contradiction};
 use super::halt::Halt;
-use super::keys::Purpose;
 use super::messages::{A, B, FG, Kind, L, M, TABLES, U, WORDS, WordRoute, YZ};
+use super::purposes::Purpose;
 use super::registration::Run;
+use super::tables::columns::{
+    add, compress, compress_stream, joined, mask, permute, sum, unpermute,
+};
 use super::tables::{Mixing, Pads};
 use super::{K12, K13, K23, P1, P2};
 use crate::params::WORD;

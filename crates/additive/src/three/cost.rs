@@ -19,8 +19,7 @@
 use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, Cost, DIRECTED_LINKS, SIGNED_HEADER, broadcast};
 use ostrakon_threeparty::seal::LIST_ENTRY;
 
-use super::keys::PairStatement;
-use super::messages::{ABOUT, LACKING_ENTRY, SEEDS_ENTRY, TABLES, WORDS};
+use super::messages::{ABOUT, LACKING_ENTRY, PairStatement, SEEDS_ENTRY, TABLES, WORDS};
 use crate::params::{SALT, WORD};
 
 /// Making a batch's keys ([`super::keys::BatchKeys::agree`]) and telling the keys of registrations:

@@ -8,18 +8,18 @@ use ostrakon_threeparty::run::either;
 use ostrakon_threeparty::{Offence, coin};
 
 use super::checks::{Checks, Made, place};
-use super::columns;
 use super::fault::{Abort, Fault};
 use super::halt::Halt;
 use super::handed;
 use super::handed::looked::opened;
-use super::keys::{BatchKeys, EpochKeys, Purpose};
+use super::keys::{BatchKeys, EpochKeys};
 use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
+use super::purposes::Purpose;
 use super::registration::{self, Run};
 use super::sealing::{Begun, Epoch, OTHER_ROUND, left, row_with, rows};
-use super::tables::{Mixing, Pads, Row};
+use super::tables::{Mixing, Pads, Row, columns};
 use super::{P1, P2};
 use crate::client::PadContext;
 

@@ -1,12 +1,15 @@
 //! Who did wrong, and how a third person can see it (`docs/spec/clarion.md`, sections 1 and 7).
 
-use ostrakon_party::{PartyId, Recipient, Roster, SignedHeader, wire};
+use ostrakon_party::{
+    Header, Instance, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag, wire,
+};
 use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::{Offence, Protocol, Statement};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{PairStatement, opened_of, seed_digest};
-use super::messages::{Kind, Subject, WORDS, decode_tables};
+use super::messages::{self, Kind, PairStatement, Subject, TABLES, WORDS, decode_tables};
+use super::purposes::{Purpose, opened_of, seed_digest};
 
 /// Proof that one party broke the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +100,7 @@ fn opened_falsely(
         && culprit.0 <= 2
         && roster.vouches(&message.signed)
         && statement.holds(roster)
-        && subject.length(stated.tag.step).admits(stated.length);
+        && messages::length(subject, stated.tag.step).admits(stated.length);
     if !genuine {
         return None;
     }
@@ -110,11 +113,7 @@ fn opened_falsely(
             })
     } else {
         let pair = Pair::without(to.0);
-        let kind = if opened_of(pair) == Some(super::keys::Purpose::B) {
-            Kind::OpenB
-        } else {
-            Kind::OpenD
-        };
+        let kind = if opened_of(pair) == Some(Purpose::B) { Kind::OpenB } else { Kind::OpenD };
         opened_of(pair).is_some()
             && given.tag == subject.tag(kind)
             && stated.tag == subject.tag(Kind::SeedStatement)
@@ -177,15 +176,61 @@ impl Abort {
         match self {
             Abort::Fault(fault) => with(fault.culprit.0),
             Abort::Contradiction(contradiction) => contradiction.pair(roster, subject),
-            Abort::Table(kind) => super::messages::TABLES
-                .iter()
-                .find(|table| table.kind == *kind)
-                .and_then(|table| with(table.from)),
+            Abort::Table(kind) => {
+                TABLES.iter().find(|table| table.kind == *kind).and_then(|table| with(table.from))
+            }
             Abort::Words(kind) => {
                 WORDS.iter().find(|words| words.kind == *kind).and_then(|words| with(words.from))
             }
             Abort::Keys(pair) | Abort::Seeds(pair) => Some(*pair),
             Abort::Told => None,
         }
+    }
+}
+
+/// The rules of the engine's messages, for runs of it.
+impl Protocol for Subject {
+    type Evidence = Evidence;
+    type Fault = Fault;
+
+    fn instance(&self) -> Instance {
+        Subject::instance(self)
+    }
+
+    fn length(&self, step: Step) -> Length {
+        messages::length(self, step)
+    }
+
+    fn addressed_rightly(header: &Header) -> bool {
+        messages::addressed_rightly(header)
+    }
+
+    fn binds(tag: &Tag) -> bool {
+        messages::binds(tag)
+    }
+
+    fn content_is_wellformed(&self, roster: &Roster, signed: &SignedHeader, body: &[u8]) -> bool {
+        if signed.header.tag.step == Kind::Abort.step() {
+            return wire::decode::<Abort>(body).is_ok();
+        }
+        messages::content_is_wellformed(self, roster, signed, body)
+    }
+
+    fn opens(commitment: Step, opening: Step) -> bool {
+        (commitment, opening) == (steps::COIN_COMMITMENT, steps::COIN_OPENING)
+    }
+
+    fn fault(&self, culprit: PartyId, evidence: Evidence) -> Fault {
+        Fault { culprit, subject: *self, evidence }
+    }
+
+    fn show(fault: &Fault) -> Vec<u8> {
+        fault.encode()
+    }
+
+    fn heed(&self, roster: &Roster, reader: PartyId, shown: &[u8]) -> Option<Fault> {
+        let fault = Fault::decode(shown).ok()?;
+        let heeded = fault.subject == *self && fault.culprit != reader && fault.verify(roster);
+        heeded.then_some(fault)
     }
 }

@@ -1,6 +1,5 @@
 //! Pair keys, hashed forward, and everything that grows from them (`docs/spec/clarion.md`, K1, K2).
 
-use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::{Prg, permutation};
 use ostrakon_party::{Party, SessionId, wire};
@@ -10,8 +9,8 @@ use ostrakon_threeparty::{Marks, Run, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
-use super::messages::{EpochSpec, Subject};
-use super::{K12, K13, K23};
+use super::messages::{EpochSpec, PairStatement, Subject};
+use super::purposes::{Purpose, opened_of, seed_digest};
 use crate::params::MAX_SKIP;
 
 /// A server's two pair keys as a chain: each batch takes a key from it and moves it on. Not
@@ -182,66 +181,6 @@ impl BatchKeys {
     }
 }
 
-/// What a pair's seed is for; the names are the specification's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "section 2 of the specification says what each of them is")]
-pub enum Purpose {
-    Pi12,
-    H,
-    W,
-    Pi1,
-    APrime,
-    B,
-    QPrime,
-    GPrime,
-    GSecond,
-    BColumn,
-    Pi2,
-    A,
-    D,
-    Q,
-    G,
-    QSecond,
-    V,
-    SaltZ2,
-    SaltZ1,
-    SaltS,
-    SaltDelta,
-}
-
-impl Purpose {
-    fn named(self) -> (Pair, &'static [u8]) {
-        match self {
-            Purpose::Pi12 => (K12, b"pi12"),
-            Purpose::H => (K12, b"h"),
-            Purpose::W => (K12, b"w"),
-            Purpose::Pi1 => (K13, b"pi1"),
-            Purpose::APrime => (K13, b"a'"),
-            Purpose::B => (K13, b"b"),
-            Purpose::QPrime => (K13, b"q'"),
-            Purpose::GPrime => (K13, b"g'"),
-            Purpose::GSecond => (K13, b"g''"),
-            Purpose::BColumn => (K13, b"b^q"),
-            Purpose::Pi2 => (K23, b"pi2"),
-            Purpose::A => (K23, b"a"),
-            Purpose::D => (K23, b"d"),
-            Purpose::Q => (K23, b"q"),
-            Purpose::G => (K23, b"g"),
-            Purpose::QSecond => (K23, b"q''"),
-            Purpose::V => (K23, b"v"),
-            Purpose::SaltZ2 => (K12, b"salt z2"),
-            Purpose::SaltZ1 => (K12, b"salt z1"),
-            Purpose::SaltS => (K12, b"salt s"),
-            Purpose::SaltDelta => (K23, b"salt delta"),
-        }
-    }
-
-    /// The pair whose key it grows from.
-    pub fn pair(self) -> Pair {
-        self.named().0
-    }
-}
-
 /// A server's pair keys of one epoch.
 pub struct EpochKeys {
     party: u8,
@@ -278,48 +217,6 @@ impl EpochKeys {
             opened: opened_of(pair)
                 .map_or(Digest([0; 32]), |purpose| seed_digest(self.seed(purpose).expose())),
         })
-    }
-}
-
-/// The purpose of a pair's seed that is opened in the end.
-pub fn opened_of(pair: Pair) -> Option<Purpose> {
-    if pair == K13 {
-        Some(Purpose::B)
-    } else if pair == K23 {
-        Some(Purpose::D)
-    } else {
-        None
-    }
-}
-
-/// The digest by which a seed is stated. A seed has 256 bits of entropy, so the digest hides it.
-pub fn seed_digest(seed: &[u8]) -> Digest {
-    digest("ostrakon/v1/clarion/seed", seed)
-}
-
-/// What a holder states of a pair's key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairStatement {
-    /// Digest of the pair's key of the epoch, from which everything follows.
-    pub key: Digest,
-    /// Digest of the seed that is opened in the end; zeros where none is.
-    pub opened: Digest,
-}
-
-impl PairStatement {
-    /// Length on the wire.
-    pub const BYTES: usize = 2 * 32;
-
-    /// A server's statement about both of its pairs.
-    pub fn encode(statements: &[PairStatement; 2]) -> Vec<u8> {
-        statements.iter().flat_map(|s| [s.key, s.opened]).flat_map(|d| d.0).collect()
-    }
-
-    /// What `member` states of `pair` in such a statement, whose length must have been checked.
-    pub fn of(body: &[u8], member: u8, pair: Pair) -> Self {
-        let at = Self::BYTES * usize::from(Pair::of_party(member)[1] == pair);
-        let digest = |i: usize| Digest(body[at + i..at + i + 32].try_into().expect("32 bytes"));
-        Self { key: digest(0), opened: digest(32) }
     }
 }
 

@@ -8,12 +8,11 @@ use ostrakon_party::{
     Header, Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
     wire,
 };
-use ostrakon_threeparty::protocol::{Protocol, echoed, half, steps};
+use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::{echoed, half, steps};
 use ostrakon_threeparty::seal::{DETAILS_ENTRY, LIST_ENTRY, slots_ascend};
 use serde::{Deserialize, Serialize};
 
-use super::fault::{Abort, Evidence, Fault};
-use super::keys::PairStatement;
 use super::{P1, P2, P3};
 use crate::client::{REGISTRATION_BYTES, SUBMISSION_OVERHEAD, occasion, signed_for};
 use crate::params::{MAX_ROWS, MAX_WIDTH, SALT, WORD};
@@ -112,9 +111,23 @@ impl Subject {
         }
     }
 
+    /// The run.
+    pub fn instance(&self) -> Instance {
+        // Other runs than those of other engines in the same session.
+        let scope = *b"clarion\0\0\0\0\0\0\0\0\0";
+        match self {
+            Subject::Setup(attempt) => {
+                Instance { kind: InstanceKind::Setup, scope, number: *attempt }
+            }
+            Subject::Keys(number) => Instance { kind: InstanceKind::Batch, scope, number: *number },
+            Subject::Registration(spec) => spec.instance(),
+            Subject::Epoch(spec) => spec.instance(),
+        }
+    }
+
     /// The tag of a kind of message.
     pub fn tag(&self, kind: Kind) -> Tag {
-        self.tag_of(kind.step())
+        Tag { instance: self.instance(), step: kind.step(), sequence: 0 }
     }
 
     fn slots(&self) -> u64 {
@@ -359,89 +372,83 @@ pub fn decode_tables(
     if right { Ok(headers) } else { Err(wire::Malformed) }
 }
 
-impl Protocol for Subject {
-    type Evidence = Evidence;
-    type Fault = Fault;
+/// The length that a message of a step must have.
+pub fn length(subject: &Subject, step: Step) -> Length {
+    own_length(subject, step).unwrap_or_else(|| common_length(subject, step))
+}
 
-    fn instance(&self) -> Instance {
-        match self {
-            // Another run than the set-up of other engines in the same session.
-            Subject::Setup(attempt) => Instance {
-                kind: InstanceKind::Setup,
-                scope: *b"clarion\0\0\0\0\0\0\0\0\0",
-                number: *attempt,
-            },
-            Subject::Keys(number) => Instance {
-                kind: InstanceKind::Batch,
-                scope: *b"clarion\0\0\0\0\0\0\0\0\0",
-                number: *number,
-            },
-            Subject::Registration(spec) => spec.instance(),
-            Subject::Epoch(spec) => spec.instance(),
+/// Whether a message of this step may be addressed so.
+pub fn addressed_rightly(header: &Header) -> bool {
+    let to_one = goes_to_one(header.tag.step);
+    match header.to {
+        Recipient::One(to) => to_one && to != header.from,
+        Recipient::All => !to_one,
+    }
+}
+
+/// Whether two different messages of this step contradict each other. Everything that an honest
+/// server says in a run is a function of what it keeps, but for what repeats or answers a peer's
+/// word.
+pub fn binds(tag: &Tag) -> bool {
+    let answers = [Kind::Abort, Kind::Withdrawn, Kind::Collection, Kind::Seeds];
+    let setup = [steps::SETUP_CONTRIBUTION, steps::SETUP_KEY_DIGESTS, steps::ACCUSATION];
+    echoed(tag.step).is_none()
+        && tag.step != steps::FORWARD
+        && !setup.contains(&tag.step)
+        && !answers.iter().any(|kind| kind.step() == tag.step)
+}
+
+/// Whether the content of a signed message of right length obeys its step's rule. What a server
+/// says when it stops is not looked at.
+pub fn content_is_wellformed(
+    subject: &Subject,
+    roster: &Roster,
+    signed: &SignedHeader,
+    body: &[u8],
+) -> bool {
+    let header = &signed.header;
+    let slots = subject.slots() as u32;
+    match header.tag.step {
+        steps::SUBMISSION_LIST => slots_ascend(body, LIST_ENTRY, slots),
+        steps::CONFLICT_DETAILS => slots_ascend(body, DETAILS_ENTRY, slots),
+        step if step == Kind::Lacking.step() => {
+            body.split_at_checked(ABOUT).is_some_and(|(_, lacking)| {
+                let mut entries = lacking.chunks_exact(LACKING_ENTRY);
+                slots_ascend(lacking, LACKING_ENTRY, slots)
+                    && entries.all(|entry| (1..=3).contains(&entry[4]))
+            })
         }
-    }
-
-    fn length(&self, step: Step) -> Length {
-        own_length(self, step).unwrap_or_else(|| common_length(self, step))
-    }
-
-    fn addressed_rightly(header: &Header) -> bool {
-        let to_one = goes_to_one(header.tag.step);
-        match header.to {
-            Recipient::One(to) => to_one && to != header.from,
-            Recipient::All => !to_one,
+        step if step == Kind::Seeds.step() => slots_ascend(body, SEEDS_ENTRY, slots),
+        step if step == Kind::TableStatement.step() => {
+            decode_tables(subject, roster, header.from, body).is_ok()
         }
+        _ => true,
+    }
+}
+
+/// What a holder states of a pair's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairStatement {
+    /// Digest of the pair's key of the epoch, from which everything follows.
+    pub key: Digest,
+    /// Digest of the seed that is opened in the end; zeros where none is.
+    pub opened: Digest,
+}
+
+impl PairStatement {
+    /// Length on the wire.
+    pub const BYTES: usize = 2 * 32;
+
+    /// A server's statement about both of its pairs.
+    pub fn encode(statements: &[PairStatement; 2]) -> Vec<u8> {
+        statements.iter().flat_map(|s| [s.key, s.opened]).flat_map(|d| d.0).collect()
     }
 
-    /// Everything that an honest server says in a run is a function of what it keeps, but for what
-    /// repeats or answers a peer's word.
-    fn binds(tag: &Tag) -> bool {
-        let answers = [Kind::Abort, Kind::Withdrawn, Kind::Collection, Kind::Seeds];
-        let setup = [steps::SETUP_CONTRIBUTION, steps::SETUP_KEY_DIGESTS, steps::ACCUSATION];
-        echoed(tag.step).is_none()
-            && tag.step != steps::FORWARD
-            && !setup.contains(&tag.step)
-            && !answers.iter().any(|kind| kind.step() == tag.step)
-    }
-
-    fn content_is_wellformed(&self, roster: &Roster, signed: &SignedHeader, body: &[u8]) -> bool {
-        let header = &signed.header;
-        let slots = self.slots() as u32;
-        match header.tag.step {
-            steps::SUBMISSION_LIST => slots_ascend(body, LIST_ENTRY, slots),
-            steps::CONFLICT_DETAILS => slots_ascend(body, DETAILS_ENTRY, slots),
-            step if step == Kind::Lacking.step() => {
-                body.split_at_checked(ABOUT).is_some_and(|(_, lacking)| {
-                    let mut entries = lacking.chunks_exact(LACKING_ENTRY);
-                    slots_ascend(lacking, LACKING_ENTRY, slots)
-                        && entries.all(|entry| (1..=3).contains(&entry[4]))
-                })
-            }
-            step if step == Kind::Seeds.step() => slots_ascend(body, SEEDS_ENTRY, slots),
-            step if step == Kind::TableStatement.step() => {
-                decode_tables(self, roster, header.from, body).is_ok()
-            }
-            step if step == Kind::Abort.step() => wire::decode::<Abort>(body).is_ok(),
-            _ => true,
-        }
-    }
-
-    fn opens(commitment: Step, opening: Step) -> bool {
-        (commitment, opening) == (steps::COIN_COMMITMENT, steps::COIN_OPENING)
-    }
-
-    fn fault(&self, culprit: PartyId, evidence: Evidence) -> Fault {
-        Fault { culprit, subject: *self, evidence }
-    }
-
-    fn show(fault: &Fault) -> Vec<u8> {
-        fault.encode()
-    }
-
-    fn heed(&self, roster: &Roster, reader: PartyId, shown: &[u8]) -> Option<Fault> {
-        let fault = Fault::decode(shown).ok()?;
-        let heeded = fault.subject == *self && fault.culprit != reader && fault.verify(roster);
-        heeded.then_some(fault)
+    /// What `member` states of `pair` in such a statement, whose length must have been checked.
+    pub fn of(body: &[u8], member: u8, pair: Pair) -> Self {
+        let at = Self::BYTES * usize::from(Pair::of_party(member)[1] == pair);
+        let digest = |i: usize| Digest(body[at + i..at + i + 32].try_into().expect("32 bytes"));
+        Self { key: digest(0), opened: digest(32) }
     }
 }
 

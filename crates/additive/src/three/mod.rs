@@ -5,10 +5,10 @@ pub mod epoch;
 pub mod fault;
 pub mod keys;
 pub mod messages;
+pub mod purposes;
 pub mod registration;
 
 mod checks;
-mod columns;
 mod halt;
 mod handed;
 mod intake;

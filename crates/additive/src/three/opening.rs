@@ -10,8 +10,8 @@ use ostrakon_threeparty::pair::Pair;
 
 use super::checks::Made;
 use super::fault::{Evidence, Fault};
-use super::keys::{PairStatement, Purpose, opened_of, seed_digest};
-use super::messages::Kind;
+use super::messages::{Kind, PairStatement};
+use super::purposes::{Purpose, opened_of, seed_digest};
 use super::registration::Run;
 use super::tables::Mixing;
 use super::{P1, P2, P3};

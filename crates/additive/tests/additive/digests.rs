@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use ostrakon_additive::three::keys::{BatchKeys, EpochKeys, Purpose};
+use ostrakon_additive::three::keys::{BatchKeys, EpochKeys};
 use ostrakon_additive::three::messages::Kind;
+use ostrakon_additive::three::purposes::Purpose;
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::{Prg, linear_rows, short_prg};
 use ostrakon_party::{Header, SignedHeader, wire};

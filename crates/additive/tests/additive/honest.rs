@@ -7,7 +7,6 @@ use ostrakon_additive::three::epoch::{Participants, may_have_opened, mix};
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_party::PartyId;
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, Wire};
-use ostrakon_threeparty::Protocol;
 
 use crate::registering::make_keys;
 use crate::registrations::{agreed, sign};

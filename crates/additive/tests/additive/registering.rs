@@ -6,8 +6,8 @@
 use futures::FutureExt;
 use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::fault::Fault;
-use ostrakon_additive::three::keys::{BatchKeys, PairStatement};
-use ostrakon_additive::three::messages::{EpochSpec, Kind};
+use ostrakon_additive::three::keys::BatchKeys;
+use ostrakon_additive::three::messages::{EpochSpec, Kind, PairStatement};
 use ostrakon_additive::three::registration::{RegistrationKey, Unregistered, exchange_keys};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Message, Party, PartyId};

@@ -14,7 +14,7 @@ impl Prints {
     pub fn new(secret: &Secret, most: usize) -> Self {
         let mut key = vec![0; most.div_ceil(WORD) * WORD];
         secret.fill("ostrakon/v1/clarion/prints", &[], &mut key);
-        Self(crate::three::columns::read(&key))
+        Self(crate::three::tables::columns::read(&key))
     }
 
     /// The print of some bytes; `None` if they are not whole words, or too many. Pieces are to be

@@ -1,8 +1,9 @@
 //! The set-up of pair keys over two lives of each server: in the first, one honest server has come
 //! to its end, and the other one has not heard the last word.
 
-use ostrakon_additive::three::keys::{Chain, Purpose};
+use ostrakon_additive::three::keys::Chain;
 use ostrakon_additive::three::messages::EpochSpec;
+use ostrakon_additive::three::purposes::Purpose;
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{Message, PartyId, SessionId};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};

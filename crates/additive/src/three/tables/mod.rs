@@ -3,6 +3,8 @@
 //! a salt, which grows from a key that the third server lacks: the third server is shown the
 //! message's digest, and could otherwise test guesses of the permutation and of rows with it.
 
+pub mod columns;
+
 use std::sync::OnceLock;
 
 use ostrakon_crypto::{Secret, VerifyingKey, many};
@@ -11,11 +13,12 @@ use ostrakon_threeparty::pair::Pair;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::columns::{self, BLOCK};
-use super::keys::{EpochKeys, Purpose};
+use super::keys::EpochKeys;
+use super::purposes::Purpose;
 use super::{K12, K13, K23, P3};
 use crate::client::PadContext;
 use crate::params::{PAD_SEED, SALT, WORD};
+use columns::BLOCK;
 
 /// Seeds of pads that a thread makes one after another.
 const TASK: usize = 1 << 10;
