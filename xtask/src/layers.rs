@@ -130,7 +130,6 @@ const CYCLIC: &[(&str, usize)] = &[
     ("graph", 10),
     ("net", 6),
     ("onepass", 14),
-    ("replicated", 17),
     ("robust", 5),
     ("stats", 5),
     ("store", 3),

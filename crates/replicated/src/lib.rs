@@ -28,6 +28,8 @@ pub mod slots;
 #[cfg(feature = "server")]
 mod accusation;
 #[cfg(feature = "server")]
+mod batch;
+#[cfg(feature = "server")]
 pub mod cost;
 #[cfg(feature = "server")]
 pub mod messages;
@@ -41,12 +43,14 @@ mod run;
 #[cfg(feature = "server")]
 pub use accusation::fault;
 #[cfg(feature = "server")]
+pub use batch::seeds;
+#[cfg(feature = "server")]
 pub use online::{epoch, seal};
 pub use ostrakon_threeparty::pair;
 #[cfg(feature = "server")]
 pub use preparation::stock::Stock;
 #[cfg(feature = "server")]
-pub use preparation::{preprocessing, seeds, setup};
+pub use preparation::{preprocessing, setup};
 
 #[cfg(feature = "server")]
 use ostrakon_threeparty::{coin, commitment};

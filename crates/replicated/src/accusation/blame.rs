@@ -7,21 +7,21 @@
 use ostrakon_crypto::Digest;
 use ostrakon_kernels::{Prg, gather, permutation, zeroed_table};
 use ostrakon_party::{Header, PartyId, Received, Roster, SignedHeader, wire};
+use ostrakon_threeparty::Statement;
 use serde::{Deserialize, Serialize};
 
-use crate::accusation::fault::{Evidence, Fault, Statement};
+use crate::batch::seeds::{BatchSeeds, PairSeed};
+use crate::batch::set_equality::{self, Stage};
+use crate::batch::shares::Stored;
+use crate::batch::shuffle_pair::{self, Permuting};
+use crate::batch::stages;
+use crate::batch::statements::{coin_of, pair_statement, stated, sum_of};
 use crate::coin::{self, seed_digest};
 use crate::commitment;
 use crate::messages::{
     self, BatchSpec, Kind, PairStatement, STAGES, Shape, Subject, TranscriptStatement,
 };
 use crate::pair::Pair;
-use crate::preparation::preprocessing::{self, stated, sum_of};
-use crate::preparation::seeds::{BatchSeeds, PairSeed};
-use crate::preparation::set_equality::{self, Stage};
-use crate::preparation::shares::Stored;
-use crate::preparation::shuffle_pair::{self, Permuting};
-use crate::run::Run;
 
 /// What all parties said, by authenticated broadcast, in the preprocessing of a batch.
 #[derive(Clone, Copy)]
@@ -47,10 +47,6 @@ pub struct BatchEvidence {
     sums: [Statement; 3],
 }
 
-fn owned(received: &[Received; 3]) -> [Statement; 3] {
-    [0, 1, 2].map(|i: usize| Statement::from(&received[i]))
-}
-
 /// Whether an opening contradicts the commitment that it is for: a seed its statement, or as in
 /// [`commitment::opening_fails`]. Both must hold.
 pub fn opening_fails(commitment: &Statement, opening: &Statement) -> bool {
@@ -64,47 +60,22 @@ pub fn opening_fails(commitment: &Statement, opening: &Statement) -> bool {
     same_run && stated != opened
 }
 
-/// Opens the batch's seeds with the other parties and finds who deviated.
-pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: Said<'_>) -> Fault {
-    let own: Vec<u8> =
-        Pair::of_party(run.me()).into_iter().flat_map(|pair| *seeds.of(pair).expose()).collect();
-    run.send_all(Kind::SeedOpening, own);
-    // The pair without this party has an honest member; whoever opens its seed first and truly will
-    // do.
-    let missing = Pair::without(run.me());
-    let accept = |received: &Received| {
-        let commitment = Statement::from(&said.statements[received.signed.header.from.index()]);
-        let opening = Statement::from(received);
-        if opening_fails(&commitment, &opening) {
-            return Err(Evidence::Opening {
-                commitment: Box::new(commitment),
-                opening: Box::new(opening),
-            });
-        }
-        let member = received.signed.header.from.0;
-        let place = 32 * usize::from(Pair::of_party(member)[1] == missing);
-        Ok(<[u8; 32]>::try_from(&received.body[place..place + 32]).expect("length is checked"))
-    };
-    let (opened, faults) =
-        run.receive_from_either(missing.members(), Kind::SeedOpening, accept).await;
-    if let Some(fault) = faults.into_iter().next() {
-        return fault;
-    }
-    let seed = |pair: Pair| if pair == missing { opened } else { *seeds.of(pair).expose() };
-    let evidence = BatchEvidence {
-        seeds: Pair::ALL.map(seed),
-        statements: owned(said.statements),
-        transcripts: owned(said.transcripts),
-        coins: owned(said.coins),
-        sums: owned(said.sums),
-    };
-    let culprit = evidence.deviator(spec, &run.party.roster);
-    let culprit = culprit
-        .expect("sums that do not cancel, or digests that differ, have a deviation behind them");
-    run.fault(culprit, Evidence::Batch(Box::new(evidence)))
+fn owned(received: &[Received; 3]) -> [Statement; 3] {
+    [0, 1, 2].map(|i: usize| Statement::from(&received[i]))
 }
 
 impl BatchEvidence {
+    /// Of the opened seeds, by pair, and what was said.
+    pub(crate) fn new(seeds: [[u8; 32]; 3], said: Said<'_>) -> Self {
+        Self {
+            seeds,
+            statements: owned(said.statements),
+            transcripts: owned(said.transcripts),
+            coins: owned(said.coins),
+            sums: owned(said.sums),
+        }
+    }
+
     pub(crate) fn proven(&self, roster: &Roster, subject: &Subject) -> Option<PartyId> {
         let Subject::Batch(spec) = subject else { return None };
         let kinds =
@@ -139,11 +110,10 @@ impl BatchEvidence {
 
     /// Computes the batch from its seeds and returns the first party, in the order of the protocol,
     /// whose signed word differs.
-    fn deviator(&self, spec: &BatchSpec, roster: &Roster) -> Option<PartyId> {
+    pub(crate) fn deviator(&self, spec: &BatchSpec, roster: &Roster) -> Option<PartyId> {
         let seeds = BatchSeeds(self.seeds.map(|seed| Some(PairSeed::opened(seed))));
         for pair in Pair::ALL {
-            let right =
-                preprocessing::pair_statement(spec, &roster.session.0, pair, seeds.of(pair));
+            let right = pair_statement(spec, &roster.session.0, pair, seeds.of(pair));
             for member in pair.members() {
                 if stated(&self.statements[usize::from(member)].body, member, pair) != right {
                     return Some(PartyId(member));
@@ -152,12 +122,12 @@ impl BatchEvidence {
         }
         let transcripts: Vec<TranscriptStatement> =
             self.transcripts.iter().map(|s| wire::decode(&s.body).ok()).collect::<Option<_>>()?;
-        let mut table = preprocessing::input(spec, &seeds);
+        let mut table = stages::input(spec, &seeds);
         let mut stages = Vec::new();
         let mut last = Digest([0; 32]);
         let (mut scratch, mut permuted) = (Stored::default(), Stored::default());
         for (stage, pair) in STAGES.into_iter().enumerate() {
-            let before = preprocessing::next_input(&seeds, stage, &table);
+            let before = stages::next_input(&seeds, stage, &table);
             let index = seeds.of(pair).permutation(spec.shape.rows);
             let permuting = Permuting { spec, seeds: &seeds, stage, index: &index, table: &before };
             let messages = pair.members().map(|member| permuting.message(member, &mut scratch));
@@ -172,7 +142,7 @@ impl BatchEvidence {
             stored.add(&other);
             stored.add(permuted.as_message());
             if stage == 2 {
-                let table = preprocessing::last_table(spec, &seeds, &index, &stored, &mut scratch);
+                let table = stages::last_table(spec, &seeds, &index, &stored, &mut scratch);
                 last = Header::digest_of(&table);
             }
             table = shuffle_pair::output(&seeds, stage, Some(stored));
@@ -184,8 +154,7 @@ impl BatchEvidence {
         }
         let coin = coin::joint_coin(self.coins.iter().map(|opening| &opening.body[..]));
         let stages: [Stage; 3] = stages.try_into().ok()?;
-        let stated =
-            [0, 1, 2].map(|party: usize| preprocessing::coin_of(&self.sums[party].body) == coin);
+        let stated = [0, 1, 2].map(|party: usize| coin_of(&self.sums[party].body) == coin);
         (0..3u8).find_map(|party| {
             let i = usize::from(party);
             // A party is wrong about the coin only if both others contradict it; otherwise the coin

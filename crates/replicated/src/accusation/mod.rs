@@ -1,5 +1,5 @@
 //! When something is wrong: who did it, and what shows that to others.
 
 pub(crate) mod blame;
-pub(crate) mod dispute;
 pub mod fault;
+pub(crate) mod material;

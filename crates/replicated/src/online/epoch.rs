@@ -5,13 +5,15 @@ use bytes::Bytes;
 use futures::future::{Either, pending, select};
 use ostrakon_kernels::{Prg, zeroed_table};
 use ostrakon_party::{Body, Header, Party, Received};
+use ostrakon_threeparty::marks::epoch_mark;
 
-use crate::accusation::dispute::{Disputes, Known};
 use crate::accusation::fault::{Evidence, Fault, Statement};
+use crate::accusation::material::PadsEvidence;
+use crate::batch::pads::{self, Show};
 use crate::messages::{EpochSpec, Kind, Subject};
+use crate::online::dispute::{Disputes, Known};
 use crate::online::outcome::{self, Decision, Outcome, Standing};
 use crate::online::output;
-use crate::online::pads::{self, PadsEvidence, Show};
 use crate::online::seal::{self, Sealed, Slot, Standing as Seal, Told, guaranteed};
 use crate::online::shuffle::{self, Shuffled};
 use crate::online::trusted;
@@ -21,33 +23,8 @@ use crate::preparation::stock::Stock;
 use crate::run::{HEARD, Run, either};
 use crate::slots::SlotSeeds;
 
+pub use crate::online::unmixed::Unmixed;
 pub use ostrakon_threeparty::Marks;
-pub(crate) use ostrakon_threeparty::marks::epoch_mark;
-
-/// Why an epoch ended without an output. Nothing has been revealed, but where something else is
-/// said.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmixed {
-    /// A server cheated.
-    #[error(transparent)]
-    Fault(#[from] Box<Fault>),
-    /// Fewer submissions than the minimum, not counting the largest class.
-    #[error("only {0} submissions can be vouched for")]
-    TooFew(u32),
-    /// The batch has been spent on another table.
-    #[error("the batch is already spent on another table")]
-    Spent,
-    /// A mark could not be written or read: the epoch is to be tried again once that is possible.
-    /// This server may have been ready, so the others may open; [`may_have_opened`] tells.
-    #[error("a durable mark could not be written: {0}")]
-    Marks(String),
-}
-
-impl From<Fault> for Unmixed {
-    fn from(fault: Fault) -> Self {
-        Unmixed::Fault(Box::new(fault))
-    }
-}
 
 /// A mixed table. Its rows are still masked by α_out unless a trusted server finished.
 pub struct Mixed(Inner);

@@ -9,10 +9,12 @@
 
 use ostrakon_crypto::Digest;
 use ostrakon_party::{SignedHeader, wire};
+use ostrakon_threeparty::Marks;
+use ostrakon_threeparty::marks::epoch_mark;
 
 use crate::accusation::blame::Conflict;
 use crate::accusation::fault::Fault;
-use crate::online::epoch::{Marks, Unmixed};
+use crate::online::unmixed::Unmixed;
 use crate::run::Run;
 
 /// The marks of one epoch.
@@ -48,7 +50,7 @@ impl<'a> Outcome<'a> {
     }
 
     fn record(&self, what: &str, value: &[u8]) -> Result<Vec<u8>, Unmixed> {
-        let name = crate::online::epoch::epoch_mark(&self.run.subject.instance(), what);
+        let name = epoch_mark(&self.run.subject.instance(), what);
         self.marks.record(&name, value).map_err(Unmixed::Marks)
     }
 
@@ -96,7 +98,7 @@ impl<'a> Outcome<'a> {
     /// # Errors
     /// [`Unmixed::Marks`].
     pub fn is_certified(&self) -> Result<bool, Unmixed> {
-        let name = crate::online::epoch::epoch_mark(&self.run.subject.instance(), "certificate");
+        let name = epoch_mark(&self.run.subject.instance(), "certificate");
         let standing = self.marks.standing(&name).map_err(Unmixed::Marks)?;
         Ok(standing.is_some_and(|mark| mark.first() == Some(&READY)))
     }

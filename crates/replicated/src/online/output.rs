@@ -10,17 +10,16 @@ use bytes::Bytes;
 use futures::future::{Either, join, select};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::{Prg, xor_into, zeroed_table};
-use ostrakon_party::{Body, Header, PartyId, Received, Roster, SignedHeader, wire};
-use serde::{Deserialize, Serialize};
+use ostrakon_party::{Body, Header, PartyId, Received, SignedHeader, wire};
 
 use crate::accusation::fault::{Evidence, Fault, Statement};
+use crate::accusation::material::LastEvidence;
+use crate::batch::seeds::Purpose;
 use crate::coin::seed_digest;
-use crate::messages::{Kind, Subject, TranscriptStatement};
-use crate::online::epoch::Unmixed;
+use crate::messages::Kind;
 use crate::online::outcome::{Decision, Outcome};
+use crate::online::unmixed::Unmixed;
 use crate::pair::Pair;
-use crate::preparation::preprocessing::stated;
-use crate::preparation::seeds::Purpose;
 use crate::preparation::stock::Stock;
 use crate::run::{Run, either};
 
@@ -195,45 +194,5 @@ fn give(run: &Run, stock: &Stock) {
         } else {
             run.offer(peer, kind, body)
         };
-    }
-}
-
-/// A share of α_out that is not the one stated in preprocessing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastEvidence {
-    /// What was sent; of a table the header only.
-    pub message: Statement,
-    /// What its sender had stated: about its seeds, or about the table.
-    pub statement: Statement,
-}
-
-impl LastEvidence {
-    pub(crate) fn proven(&self, roster: &Roster, subject: &Subject) -> Option<PartyId> {
-        let Subject::Epoch(spec) = subject else { return None };
-        let batch = Subject::Batch(spec.batch);
-        let (message, statement) = (&self.message.signed.header, &self.statement.signed.header);
-        let culprit = message.from;
-        let ostrakon_party::Recipient::One(to) = message.to else { return None };
-        if statement.from != culprit || to == culprit || to.0 > 2 || !self.statement.holds(roster) {
-            return None;
-        }
-        let pair = Pair::without(to.0);
-        let differs = if message.tag == subject.tag(Kind::LastTable) {
-            let transcript: TranscriptStatement = wire::decode(&self.statement.body).ok()?;
-            statement.tag == batch.tag(Kind::TranscriptStatement)
-                && pair == Pair::P12
-                && roster.vouches(&self.message.signed)
-                && transcript.last_table != message.digest
-        } else {
-            let length =
-                crate::messages::length(&batch, statement.tag.step).admits(statement.length);
-            message.tag == subject.tag(Kind::LastSeed)
-                && statement.tag == batch.tag(Kind::SeedStatement)
-                && length
-                && self.message.holds(roster)
-                && stated(&self.statement.body, culprit.0, pair).last
-                    != seed_digest(&self.message.body)
-        };
-        differs.then_some(culprit)
     }
 }

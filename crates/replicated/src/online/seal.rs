@@ -4,14 +4,15 @@
 use futures::future::pending;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::wire;
-use ostrakon_threeparty::Unheard;
+use ostrakon_threeparty::Marks;
+use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::seal::{Accepted, Scope, Sealable, Taken};
 use serde::{Deserialize, Serialize};
 
 use crate::accusation::fault::{Fault, Statement};
 use crate::client::Submission;
 use crate::messages::{EpochSpec, Kind};
-use crate::online::epoch::{Marks, Unmixed, epoch_mark};
+use crate::online::unmixed::Unmixed;
 use crate::run::Run;
 use crate::slots::{masked_digest, submission_digest_of};
 
@@ -145,13 +146,4 @@ pub async fn told_by(run: &Run, honest: u8) -> Told {
         return told;
     }
     pending().await
-}
-
-impl From<Unheard<Fault>> for Unmixed {
-    fn from(unheard: Unheard<Fault>) -> Self {
-        match unheard {
-            Unheard::Fault(fault) => Unmixed::Fault(fault),
-            Unheard::Marks(why) => Unmixed::Marks(why),
-        }
-    }
 }

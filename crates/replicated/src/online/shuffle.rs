@@ -3,13 +3,15 @@
 
 use futures::future::join;
 use ostrakon_party::{Body, Received, SignedHeader, wire};
+use ostrakon_threeparty::Marks;
+use ostrakon_threeparty::marks::epoch_mark;
 
 use crate::accusation::blame::{Conflict, Delta, permute};
-use crate::accusation::dispute::Known;
 use crate::accusation::fault::{Evidence, Fault, Statement};
+use crate::batch::seeds::Purpose;
 use crate::messages::Kind;
-use crate::online::epoch::{Marks, Unmixed, epoch_mark};
-use crate::preparation::seeds::Purpose;
+use crate::online::dispute::Known;
+use crate::online::unmixed::Unmixed;
 use crate::preparation::stock::Stock;
 use crate::run::Run;
 
@@ -17,7 +19,7 @@ use crate::run::Run;
 pub enum Shuffled {
     /// The table β_out = δ_12.
     Done(Body),
-    /// Two servers' statements about a table differ; see [`crate::accusation::dispute`].
+    /// Two servers' statements about a table differ; see [`crate::online::dispute`].
     Disputed(Box<Conflict>),
 }
 

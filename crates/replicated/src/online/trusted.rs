@@ -11,12 +11,14 @@ use futures::future::pending;
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, gather, permutation};
 use ostrakon_party::{Header, Received, wire};
+use ostrakon_threeparty::Marks;
+use ostrakon_threeparty::marks::epoch_mark;
 
+use crate::batch::pads::{self, Show};
 use crate::client::{Submission, verify_submission};
 use crate::messages::{EpochSpec, Kind};
-use crate::online::epoch::{Marks, Unmixed, epoch_mark};
-use crate::online::pads::{self, Show};
 use crate::online::seal::{AMONG_ALL, AMONG_TWO, Slot, Standing, guaranteed};
+use crate::online::unmixed::Unmixed;
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
 use crate::preparation::stock::Stock;

@@ -4,112 +4,28 @@
 //! Outputs the pair seeds, from which π and the masks follow, and shares of `α_out = π(α) ⊕ R`. Any
 //! number of batches may be prepared at once; they share nothing.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use ostrakon_crypto::{Digest, Secret, merkle};
+use ostrakon_crypto::{Digest, Secret};
 use ostrakon_field::Gf64;
-use ostrakon_kernels::{gather, xor_into, zeroed_table};
 use ostrakon_party::{Header, Party, Received, wire};
 
-use crate::accusation::blame;
+use crate::accusation::blame::Said;
 use crate::accusation::fault::{Evidence, Stop};
-use crate::coin::{self, seed_digest};
-use crate::messages::{
-    BatchSpec, Inputs, Kind, PairStatement, STAGES, Subject, TranscriptStatement,
-};
+use crate::batch::seeds::BatchSeeds;
+use crate::batch::set_equality::{self, Stage};
+use crate::batch::shares::Stored;
+use crate::batch::shuffle_pair::{self, Permuting};
+use crate::batch::stages::{input, last_table, next_input};
+use crate::batch::statements::{coin_of, pair_statement, stated, sum_of};
+use crate::coin;
+use crate::messages::{BatchSpec, Kind, PairStatement, STAGES, Subject, TranscriptStatement};
 use crate::pair::Pair;
-use crate::preparation::seeds::{BatchSeeds, PairSeed, Purpose};
-use crate::preparation::set_equality::{self, Stage};
+use crate::preparation::failed::open_batch;
 use crate::preparation::setup::SharedKeys;
-use crate::preparation::shares::{Derived, Share, Shares, Stored};
-use crate::preparation::shuffle_pair::{self, Permuting};
 use crate::preparation::stock::Stock;
 use crate::run::Run;
-use crate::slots::{self, SlotSeeds, SlotsContext};
 
-/// What both members of a pair state about its seeds.
-pub fn pair_statement(
-    spec: &BatchSpec,
-    session: &Digest,
-    pair: Pair,
-    seed: &PairSeed,
-) -> PairStatement {
-    let of = |purpose| seed_digest(seed.purpose(purpose).expose());
-    PairStatement {
-        batch: seed_digest(seed.expose()),
-        permutation: of(Purpose::Permutation),
-        mask: of(Purpose::Mask),
-        last: of(Purpose::Reshare(2)),
-        slots: match spec.inputs {
-            Inputs::Stream => Digest([0; 32]),
-            Inputs::Slots => merkle::root(slot_leaves(spec, session, pair, seed)),
-        },
-    }
-}
-
-/// The leaves of a pair's slots, in order.
-pub fn slot_leaves(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> Vec<Digest> {
-    use rayon::prelude::*;
-    let context = SlotsContext::new(session, spec.number, pair);
-    let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
-    (0..spec.shape.rows)
-        .into_par_iter()
-        .with_min_len(1024)
-        .map(|slot| SlotSeeds::derive(&prg, slot).leaf(&context, slot))
-        .collect()
-}
-
-/// The input of the first stage: shares of `ρ_1 = α ⊕ R_02` with weights.
-pub fn input(spec: &BatchSpec, seeds: &BatchSeeds) -> Shares {
-    Pair::ALL.map(|pair| {
-        let seed = seeds.get(pair)?;
-        let stream = Arc::new(seed.prg(Purpose::Inputs));
-        let (rows, slots) = match spec.inputs {
-            Inputs::Stream => (vec![stream], None),
-            Inputs::Slots => (Vec::new(), Some(stream)),
-        };
-        let share = Share::Derived(Arc::new(Derived {
-            rows,
-            slots,
-            weights: Arc::new(seed.prg(Purpose::Weights)),
-        }));
-        if pair == Pair::P02 {
-            share.with_mask(Arc::new(seed.prg(Purpose::Mask)))
-        } else {
-            Some(share)
-        }
-    })
-}
-
-/// The input of the next stage from the output of the one before: the second stage adds R_01 (Fig.
-/// 3, step 2).
-pub fn next_input(seeds: &BatchSeeds, stage: usize, output: &Shares) -> Shares {
-    let mut input = output.clone();
-    if stage == 1
-        && let (Some(share), Some(seed)) = (&output[Pair::P01.index()], seeds.get(Pair::P01))
-    {
-        input[Pair::P01.index()] = share.with_mask(Arc::new(seed.prg(Purpose::Mask)));
-    }
-    input
-}
-
-/// The rows of `[α_out]_12 = [ρ_5]_12 ⊕ π_12(R_12)` (Fig. 3, step 4). `scratch` is overwritten.
-pub fn last_table(
-    spec: &BatchSpec,
-    seeds: &BatchSeeds,
-    index: &[u32],
-    rho5: &Stored,
-    scratch: &mut Stored,
-) -> Vec<u8> {
-    scratch.make_room(spec.shape);
-    let (mask, _) = scratch.parts_mut();
-    seeds.of(Pair::P12).prg(Purpose::Mask).fill(mask);
-    let mut rows = zeroed_table(spec.shape.bytes());
-    gather(&mut rows, mask, spec.shape.width as usize, index);
-    xor_into(&mut rows, rho5.rows());
-    rows
-}
+pub use crate::batch::statements::slot_leaves;
 
 /// Prepares a batch. `randomness` is 32 fresh random bytes, used for this batch alone.
 ///
@@ -167,27 +83,15 @@ async fn prepare_checked(
             digest,
         )),
         _ => {
-            let said = blame::Said {
+            let said = Said {
                 statements: &statements,
                 transcripts: &transcripts,
                 coins: &coins,
                 sums: &sums,
             };
-            Err(blame::open_batch(run, &spec, &seeds, said).await.into())
+            Err(open_batch(run, &spec, &seeds, said).await.into())
         }
     }
-}
-
-/// A party's opened local sum of a stage.
-pub fn sum_of(opening: &[u8], stage: usize) -> Gf64 {
-    let words = &coin::value_of(opening)[32..];
-    Gf64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
-}
-
-/// The coin with which a party says that it computed its local sums. It binds the sums to the coin
-/// before a third person, to whom a cheater could show another coin.
-pub fn coin_of(opening: &[u8]) -> Digest {
-    Digest(coin::value_of(opening)[..32].try_into().expect("a coin, then three words"))
 }
 
 /// Both members of every pair state digests of its seeds and the root of its slots.
@@ -209,11 +113,6 @@ async fn state_seeds(
         }
     }
     Ok(statements)
-}
-
-/// What a member's statement says about a pair.
-pub fn stated(body: &[u8], member: u8, pair: Pair) -> PairStatement {
-    PairStatement::decode(body)[usize::from(Pair::of_party(member)[1] == pair)]
 }
 
 type Shuffled = ([Stage; 3], [[ostrakon_party::SignedHeader; 2]; 2], Option<Vec<u8>>);

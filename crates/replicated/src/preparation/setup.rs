@@ -2,10 +2,10 @@
 //! [`ostrakon_threeparty::setup`].
 
 use ostrakon_party::Party;
+use ostrakon_threeparty::Marks;
 
 use crate::accusation::fault::Stop;
 use crate::messages::Subject;
-use crate::online::epoch::Marks;
 use crate::run::Run;
 
 pub use ostrakon_threeparty::setup::{SharedKeys, setup_session};

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, Received, Roster, wire};
+use ostrakon_threeparty::Statement;
 use serde::{Deserialize, Serialize};
 
-use crate::accusation::fault::Statement;
+use crate::batch::seeds::{BatchSeeds, PairSeed};
+use crate::batch::statements::stated;
 use crate::messages::{self, BatchSpec, Kind, PairStatement, Subject};
 use crate::pair::Pair;
-use crate::preparation::preprocessing::stated;
-use crate::preparation::seeds::{BatchSeeds, PairSeed};
 
 /// A batch that has passed all checks. Not `Clone`; an epoch consumes it.
 pub struct Stock {

@@ -2,8 +2,8 @@ use ostrakon_party::Recipient;
 use ostrakon_testkit::World;
 
 use super::*;
+use crate::batch::set_equality::tests::{SPEC, run, seeds};
 use crate::messages::{PairStatement, SUM_OPENING, stages_of};
-use crate::preparation::set_equality::tests::{SPEC, run, seeds};
 
 const SUBJECT: Subject = Subject::Batch(SPEC);
 
@@ -36,9 +36,7 @@ fn transcript(world: &World, party: u8, headers: &[[SignedHeader; 2]; 3]) -> Sta
 fn evidence(world: &World, headers: &[[SignedHeader; 2]; 3]) -> BatchEvidence {
     let seeds = seeds();
     let statement = |party: u8| {
-        let of = |pair| {
-            preprocessing::pair_statement(&SPEC, &world.roster.session.0, pair, seeds.of(pair))
-        };
+        let of = |pair| pair_statement(&SPEC, &world.roster.session.0, pair, seeds.of(pair));
         let body = PairStatement::encode(&Pair::of_party(party).map(of));
         say(world, party, Recipient::All, Kind::SeedStatement, body)
     };

@@ -8,6 +8,7 @@ use ostrakon_party::{Header, PartyId, wire};
 use ostrakon_testkit::{Network, World};
 
 use super::*;
+use crate::batch::stages;
 use crate::messages::{Inputs, Kind, Shape, TranscriptStatement};
 use crate::preparation::preprocessing;
 use crate::preparation::setup::{self, SharedKeys};
@@ -73,10 +74,10 @@ fn stated_digests_are_no_test_of_the_permutation() {
         let outsider = pair.outsider();
         let seeds = BatchSeeds::of_party(&keys[usize::from(outsider)], &SPEC);
         let table = match stage {
-            0 => preprocessing::input(&SPEC, &seeds),
+            0 => stages::input(&SPEC, &seeds),
             _ => output(&seeds, stage - 1, None),
         };
-        let table = preprocessing::next_input(&seeds, stage, &table);
+        let table = stages::next_input(&seeds, stage, &table);
         // A member whose share with the third party is derived: the third party has it at once.
         let derived = |member: &u8| table[Pair::of(*member, outsider).index()].is_some();
         let member = pair.members().into_iter().find(derived).expect("one of them");

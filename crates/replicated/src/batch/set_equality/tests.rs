@@ -2,11 +2,11 @@
 //! its messages. What a party signs is no part of it: nothing but the sums can find them.
 
 use super::*;
+use crate::batch::seeds::PairSeed;
+use crate::batch::shares::Stored;
+use crate::batch::shuffle_pair::{self, Permuting};
+use crate::batch::stages;
 use crate::messages::{Inputs, STAGES};
-use crate::preparation::preprocessing;
-use crate::preparation::seeds::PairSeed;
-use crate::preparation::shares::Stored;
-use crate::preparation::shuffle_pair::{self, Permuting};
 
 const ROWS: usize = 4;
 const WIDTH: usize = 24;
@@ -26,11 +26,11 @@ pub fn seeds() -> BatchSeeds {
 /// way. Returns every stage's two messages as they arrived, and its tables.
 pub fn run(falsify: impl Fn(usize, &mut [u8])) -> ([[Vec<u8>; 2]; 3], [Stage; 3]) {
     let seeds = seeds();
-    let mut table = preprocessing::input(&SPEC, &seeds);
+    let mut table = stages::input(&SPEC, &seeds);
     let (mut scratch, mut permuted) = (Stored::default(), Stored::default());
     let (mut arrived, mut stages) = (Vec::new(), Vec::new());
     for (stage, pair) in STAGES.into_iter().enumerate() {
-        let before = preprocessing::next_input(&seeds, stage, &table);
+        let before = stages::next_input(&seeds, stage, &table);
         let index = seeds.of(pair).permutation(SPEC.shape.rows);
         let permuting =
             Permuting { spec: &SPEC, seeds: &seeds, stage, index: &index, table: &before };

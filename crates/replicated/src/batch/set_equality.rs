@@ -15,11 +15,11 @@ use ostrakon_crypto::{Digest, Secret};
 use ostrakon_field::Gf64;
 use ostrakon_kernels::{Prg, replicated_rows};
 
+use crate::batch::seeds::{BatchSeeds, Purpose};
+use crate::batch::shares::{self, Share, Shares};
 use crate::messages::{BatchSpec, Shape};
 use crate::pair::Pair;
 use crate::params::WEIGHT_BYTES;
-use crate::preparation::seeds::{BatchSeeds, Purpose};
-use crate::preparation::shares::{self, Share, Shares};
 
 /// A stage's table before and after.
 pub struct Stage {

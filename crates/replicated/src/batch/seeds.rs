@@ -2,10 +2,10 @@
 
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::{Prg, permutation};
+use ostrakon_threeparty::setup::SharedKeys;
 
 use crate::messages::BatchSpec;
 use crate::pair::Pair;
-use crate::preparation::setup::SharedKeys;
 
 /// What a pair's derived seed is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

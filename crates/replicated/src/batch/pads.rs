@@ -7,17 +7,12 @@
 
 use ostrakon_crypto::{Digest, merkle};
 use ostrakon_kernels::{Prg, short_prg_rows, zeroed_table};
-use ostrakon_party::{PartyId, Roster};
-use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
-use crate::accusation::fault::Statement;
-use crate::messages::{BatchSpec, Kind, Subject};
-use crate::online::seal;
+use crate::batch::seeds::{PairSeed, Purpose};
+use crate::messages::BatchSpec;
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
-use crate::preparation::preprocessing::stated;
-use crate::preparation::seeds::{PairSeed, Purpose};
 use crate::slots::{self, MaskDigest, SlotSeeds, SlotsContext};
 
 /// Bytes of a slot in a message.
@@ -147,53 +142,4 @@ pub fn pad_in(body: &[u8], slot: u32) -> [u8; SLOT_SEED] {
 /// The pads of a pair that the caller is in.
 pub fn own_pads(seed: &PairSeed) -> Prg {
     slots::slots_prg(&seed.purpose(Purpose::Inputs))
-}
-
-/// Pads that do not open the root that their sender had stated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PadsEvidence {
-    /// The pads.
-    pub message: Statement,
-    /// The sender's vote on the sealed slots.
-    pub vote: Statement,
-    /// The slots and submissions that it voted for.
-    pub sealed: Vec<(u32, Digest)>,
-    /// The sender's statement about the pair's seeds and slots.
-    pub statement: Statement,
-}
-
-impl PadsEvidence {
-    pub(crate) fn proven(&self, roster: &Roster, subject: &Subject) -> Option<PartyId> {
-        let Subject::Epoch(spec) = subject else { return None };
-        let batch = Subject::Batch(spec.batch);
-        let culprit = self.message.signed.header.from;
-        let said = |statement: &Statement, subject: &Subject, kind: Kind| {
-            let header = &statement.signed.header;
-            header.from == culprit
-                && header.tag == subject.tag(kind)
-                && crate::messages::length(subject, kind.step()).admits(header.length)
-                && statement.holds(roster)
-        };
-        let genuine = said(&self.message, subject, Kind::Pads)
-            && said(&self.vote, subject, Kind::SealVote)
-            && said(&self.statement, &batch, Kind::SeedStatement)
-            && self.vote.body == seal::digest(&self.sealed).0;
-        let ostrakon_party::Recipient::One(to) = self.message.signed.header.to else { return None };
-        if !genuine || to.0 > 2 || to == culprit {
-            return None;
-        }
-        let pair = Pair::without(to.0);
-        let root = stated(&self.statement.body, culprit.0, pair).slots;
-        let shown: Vec<u32> = self.sealed.iter().map(|(slot, _)| *slot).collect();
-        let opens = verify(
-            Show::Pads,
-            &spec.batch,
-            &roster.session.0,
-            pair,
-            &root,
-            &shown,
-            &self.message.body,
-        );
-        (!opens).then_some(culprit)
-    }
 }

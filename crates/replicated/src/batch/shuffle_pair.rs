@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use ostrakon_kernels::{gather, gather_xor_prg, zeroed_table};
 
+use crate::batch::seeds::{BatchSeeds, Purpose};
+use crate::batch::shares::{self, Derived, Share, Shares, Stored};
 use crate::messages::{BatchSpec, STAGES};
 use crate::pair::Pair;
 use crate::params::{SALT, WEIGHT_BYTES};
-use crate::preparation::seeds::{BatchSeeds, Purpose};
-use crate::preparation::shares::{self, Derived, Share, Shares, Stored};
 
 /// The fresh share that a stage gives to a pair with the third party in it: rows and weights are
 /// one stream, rows first.

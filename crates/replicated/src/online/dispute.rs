@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::accusation::blame::{Conflict, Delta, ShuffleEvidence};
 use crate::accusation::fault::{Evidence, Fault, Statement};
+use crate::batch::seeds::Purpose;
 use crate::coin::seed_digest;
 use crate::messages::{self, Kind};
 use crate::online::outcome::Outcome;
-use crate::preparation::seeds::Purpose;
 use crate::preparation::stock::Stock;
 use crate::run::Run;
 

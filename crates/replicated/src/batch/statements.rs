@@ -1,0 +1,59 @@
+//! What is stated and opened of a batch, and how it is read.
+
+use ostrakon_crypto::{Digest, merkle};
+use ostrakon_field::Gf64;
+
+use crate::batch::seeds::{PairSeed, Purpose};
+use crate::coin::{self, seed_digest};
+use crate::messages::{BatchSpec, Inputs, PairStatement};
+use crate::pair::Pair;
+use crate::slots::{self, SlotSeeds, SlotsContext};
+
+/// What both members of a pair state about its seeds.
+pub fn pair_statement(
+    spec: &BatchSpec,
+    session: &Digest,
+    pair: Pair,
+    seed: &PairSeed,
+) -> PairStatement {
+    let of = |purpose| seed_digest(seed.purpose(purpose).expose());
+    PairStatement {
+        batch: seed_digest(seed.expose()),
+        permutation: of(Purpose::Permutation),
+        mask: of(Purpose::Mask),
+        last: of(Purpose::Reshare(2)),
+        slots: match spec.inputs {
+            Inputs::Stream => Digest([0; 32]),
+            Inputs::Slots => merkle::root(slot_leaves(spec, session, pair, seed)),
+        },
+    }
+}
+
+/// The leaves of a pair's slots, in order.
+pub fn slot_leaves(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> Vec<Digest> {
+    use rayon::prelude::*;
+    let context = SlotsContext::new(session, spec.number, pair);
+    let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
+    (0..spec.shape.rows)
+        .into_par_iter()
+        .with_min_len(1024)
+        .map(|slot| SlotSeeds::derive(&prg, slot).leaf(&context, slot))
+        .collect()
+}
+
+/// What a member's statement says about a pair.
+pub fn stated(body: &[u8], member: u8, pair: Pair) -> PairStatement {
+    PairStatement::decode(body)[usize::from(Pair::of_party(member)[1] == pair)]
+}
+
+/// A party's opened local sum of a stage.
+pub fn sum_of(opening: &[u8], stage: usize) -> Gf64 {
+    let words = &coin::value_of(opening)[32..];
+    Gf64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
+}
+
+/// The coin with which a party says that it computed its local sums. It binds the sums to the coin
+/// before a third person, to whom a cheater could show another coin.
+pub fn coin_of(opening: &[u8]) -> Digest {
+    Digest(coin::value_of(opening)[..32].try_into().expect("a coin, then three words"))
+}
