@@ -129,7 +129,6 @@ const CYCLIC: &[(&str, usize)] = &[
     ("committee", 2),
     ("graph", 10),
     ("net", 6),
-    ("onepass", 14),
     ("robust", 5),
     ("stats", 5),
     ("store", 3),

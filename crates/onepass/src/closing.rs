@@ -2,7 +2,6 @@
 //! is opened (F1 to F5).
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use ostrakon_crypto::{Digest, Transcript};
@@ -16,28 +15,11 @@ use crate::group::elgamal::Ciphertext;
 use crate::hashing;
 use crate::history::History;
 use crate::key::OneTimeKey;
+use crate::layer::Layer;
 use crate::params::{ELEMENT_BYTES, partial_bytes};
 use crate::proofs::dleq::{Claim, DleqProof, Oracle};
 use crate::session::Session;
 use crate::sharing::{KeyShare, LayerKey, lagrange};
-
-/// A visitor or operator, as the owner of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// By the place in the roster.
-    Visitor(usize),
-    /// By the place among the operators.
-    Operator(usize),
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Visitor(place) => write!(f, "visitor {place}"),
-            Self::Operator(place) => write!(f, "operator {place}"),
-        }
-    }
-}
 
 /// A visitor who has not come, with the value that counts for it in each ballot.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::closing::Layer;
+use crate::layer::Layer;
 use crate::params::{MAX_ENTRIES, MAX_HELPERS, MAX_OPERATORS, MAX_STEP_BYTES};
 
 /// Why a session cannot be.

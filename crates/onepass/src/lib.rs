@@ -25,6 +25,7 @@ mod group;
 mod hashing;
 pub mod history;
 pub mod key;
+pub mod layer;
 pub mod params;
 mod proofs;
 pub mod session;
@@ -37,7 +38,7 @@ pub mod visitor;
 mod tests;
 
 pub use ballot::Ballot;
-pub use closing::{Absence, Closing, Layer, PartialDecryption, Removed};
+pub use closing::{Absence, Closing, PartialDecryption, Removed};
 pub use fault::{
     CloseError, DecodeError, HistoryError, OpenError, PartialError, SessionError, StepFault,
     VisitError,
@@ -46,6 +47,7 @@ pub use group::ristretto::Ristretto;
 pub use group::{Group, elgamal};
 pub use history::{History, HistoryVerifier, verify_history};
 pub use key::OneTimeKey;
+pub use layer::Layer;
 pub use proofs::possession::ProofOfPossession;
 pub use proofs::{dleq, possession};
 pub use session::{Session, SessionId};

@@ -4,11 +4,11 @@
 use ostrakon_crypto::{Digest, Transcript};
 
 use crate::ballot::Ballot;
-use crate::closing::Layer;
 use crate::fault::SessionError;
 use crate::group::elgamal::{Ciphertext, Table};
 use crate::group::{Group, sum};
 use crate::hashing;
+use crate::layer::Layer;
 use crate::params::{
     CIPHERTEXT_BYTES, MAX_ENTRIES, MAX_OPERATORS, MAX_STEP_BYTES, proof_bytes, table_entries,
 };

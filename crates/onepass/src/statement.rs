@@ -1,4 +1,4 @@
-//! What a step states (V3), and what is drawn from it: weights and challenges.
+//! What a step states (V3) and commits to, and what is drawn from that: weights and challenges.
 
 use ostrakon_crypto::{Digest, Transcript};
 
@@ -6,7 +6,6 @@ use crate::composition::RowMaps;
 use crate::group::Group;
 use crate::group::elgamal::Table;
 use crate::hashing;
-use crate::proofs::disjunction::Commitments;
 use crate::session::Session;
 
 /// The public side of one step, but for its tables and proofs.
@@ -27,6 +26,23 @@ pub(crate) struct Place<'a> {
     pub previous: &'a Digest,
     /// T.
     pub trail: &'a Digest,
+}
+
+/// The commitments of one branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Commitments<G: Group> {
+    /// To the key: zG − eh.
+    pub key: G::Element,
+    /// To the rerandomisation of first halves: yG − eU.
+    pub first: G::Element,
+    /// To the second halves: −zW + yH′ − eV.
+    pub second: G::Element,
+}
+
+impl<G: Group> Commitments<G> {
+    pub(crate) fn elements(&self) -> [&G::Element; 3] {
+        [&self.key, &self.first, &self.second]
+    }
 }
 
 impl<G: Group> Statement<G> {

@@ -11,24 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::fault::StepFault;
 use crate::group::Group;
 use crate::params::{ELEMENT_BYTES, proof_bytes};
-use crate::statement::{Combined, Statement};
-
-/// The commitments of one branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Commitments<G: Group> {
-    /// To the key: zG − eh.
-    pub key: G::Element,
-    /// To the rerandomisation of first halves: yG − eU.
-    pub first: G::Element,
-    /// To the second halves: −zW + yH′ − eV.
-    pub second: G::Element,
-}
-
-impl<G: Group> Commitments<G> {
-    pub(crate) fn elements(&self) -> [&G::Element; 3] {
-        [&self.key, &self.first, &self.second]
-    }
-}
+use crate::statement::{Combined, Commitments, Statement};
 
 /// The proof for one ballot.
 #[derive(Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use ostrakon_crypto::Digest;
 use ostrakon_crypto::hash::digest;
 
 use super::world::{World, binary, head};
-use crate::closing::Layer;
 use crate::fault::{DecodeError, HistoryError, SessionError, StepFault, VisitError};
 use crate::group::elgamal::{Ciphertext, Table};
+use crate::layer::Layer;
 use crate::proofs::disjunction::{Witness, prove};
 use crate::statement::combine;
 use crate::step::encode_tables;

@@ -20,9 +20,10 @@
 //! nothing is left out silently.
 
 use super::world::{OPERATORS, Recorded, World, absences, below, binary, head, seeded};
-use crate::closing::{Absence, Layer};
+use crate::closing::Absence;
 use crate::composition::all;
 use crate::group::toy::Toy;
+use crate::layer::Layer;
 use crate::{Ballot, Closing, Group, Helpers, History, Ristretto, verify_history};
 
 /// A function of the numbers of visitors with each value.
@@ -372,7 +373,7 @@ fn the_majority_of_three_of_the_paper_step_by_step() {
 
 /// The plaintexts of the table, with the keys of everybody who has a layer on it.
 fn decrypted(world: &World<Ristretto>, history: &crate::History<Ristretto>) -> Vec<u32> {
-    use crate::closing::Layer;
+    use crate::layer::Layer;
     let visitors = history.remaining().into_iter().map(Layer::Visitor);
     let layers = visitors.chain((0..super::world::OPERATORS).map(Layer::Operator));
     let key = layers.fold(Ristretto::scalar(0), |sum, layer| sum + *world.key(layer).secret());

@@ -3,9 +3,10 @@
 use ostrakon_crypto::Digest;
 
 use super::world::{World, absences, binary, head};
-use crate::closing::{Absence, Layer};
+use crate::closing::Absence;
 use crate::fault::{CloseError, OpenError, PartialError};
 use crate::group::toy::Toy;
+use crate::layer::Layer;
 use crate::{Closing, Group, Helpers, KeyShare, Ristretto};
 
 fn tally(n: usize) -> Vec<crate::Ballot> {

@@ -2,14 +2,14 @@
 //! transcript.
 
 use super::world::{World, binary, head};
-use crate::closing::Layer;
 use crate::fault::{HistoryError, StepFault};
 use crate::group::Group;
 use crate::group::elgamal::{Ciphertext, Table};
 use crate::hashing;
+use crate::layer::Layer;
 use crate::params::WEIGHT_BITS;
-use crate::proofs::disjunction::{Commitments, StepProof};
-use crate::statement::combine;
+use crate::proofs::disjunction::StepProof;
+use crate::statement::{Commitments, combine};
 use crate::step::{Step, encode_tables};
 use crate::{Helpers, Ristretto};
 

@@ -3,12 +3,12 @@
 //! challenge for all ballots.
 
 use super::world::{World, binary, head};
-use crate::closing::Layer;
 use crate::fault::StepFault;
 use crate::group::Group;
 use crate::group::elgamal::{Ciphertext, Table};
-use crate::proofs::disjunction::{Commitments, StepProof};
-use crate::statement::{Combined, Statement, combine};
+use crate::layer::Layer;
+use crate::proofs::disjunction::StepProof;
+use crate::statement::{Combined, Commitments, Statement, combine};
 use crate::step::{Step, encode_tables};
 use crate::{Helpers, History, Ristretto};
 

@@ -1,9 +1,9 @@
 //! Lengths against their formulas, limits, and decoders against damaged bytes.
 
 use super::world::{World, below, binary, head, seeded};
-use crate::closing::Layer;
 use crate::fault::{DecodeError, SessionError, StepFault};
 use crate::group::toy::Toy;
+use crate::layer::Layer;
 use crate::params::{MAX_ENTRIES, MAX_STEP_BYTES, partial_bytes, proof_bytes, table_entries};
 use crate::{Ballot, Helpers, KeyShare, PartialDecryption, Ristretto, Session, Step};
 

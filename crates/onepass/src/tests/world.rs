@@ -6,7 +6,8 @@ use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, Stream};
 use rand_core::Rng;
 
-use crate::closing::{Absence, Closing, Layer};
+use crate::closing::{Absence, Closing};
+use crate::layer::Layer;
 use crate::{Ballot, Group, Helpers, History, OneTimeKey, Session, SessionId, Step, Visitor};
 
 /// Random numbers that a seed decides.
