@@ -127,7 +127,6 @@ const CYCLIC: &[(&str, usize)] = &[
     ("broadcast", 4),
     ("cli", 7),
     ("committee", 2),
-    ("graph", 10),
     ("net", 6),
     ("robust", 5),
     ("stats", 5),

@@ -11,9 +11,9 @@ use ostrakon_crypto::Secret;
 use ostrakon_field::{Gf64, elements, to_table};
 use ostrakon_party::{Party, wire};
 
+use crate::batches::Batches;
 use crate::program::{Along, Begin, VertexProgram, number_bits};
 use crate::query::Linked;
-use crate::ranking::batches::Batches;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
 use crate::ruffle2::opening::open;

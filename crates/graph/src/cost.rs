@@ -18,12 +18,12 @@
 use ostrakon_field::ELEMENT_BYTES;
 
 use crate::asked::SealedSeeds;
+use crate::batches::truncation::BITS;
 use crate::blocks::Blocks;
 use crate::output::top::{COUNTS, DECIDED};
 use crate::params::CHECK_WORDS;
 use crate::program::{POINT, number_bits};
 use crate::ranking::ranking_steps;
-use crate::ranking::truncation::BITS;
 use crate::ruffle2::steps::SALT;
 use crate::ruffle2::uses::Bundle;
 use crate::ruffle2::verify::{PIECES, levels};
@@ -78,7 +78,7 @@ pub const SLICE_ROUNDS: u32 = 3 + 5 * BROADCAST_ROUNDS;
 /// Rounds of three shuffles, the middle one mirrored.
 pub const HOP_ROUNDS: u32 = 7;
 
-/// Rounds of [`crate::job::Stock::link`]: lists, their vote, the coin, differences of the check,
+/// Rounds of [`crate::stock::Stock::link`]: lists, their vote, the coin, differences of the check,
 /// its shuffles, verdicts, differences of the hops.
 pub const LINK_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + 2 * BROADCAST_ROUNDS + 1 + HOP_ROUNDS + 1 + 1;
 

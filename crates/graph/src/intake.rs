@@ -82,7 +82,7 @@ pub async fn seal(
         transcript.field(place.as_ref().map_or(&[], |(digest, _)| &digest.0[..]));
     }
     let sealed_digest = transcript.finish();
-    // From this mark on no seed is given out ([`crate::job::Stock::issue`]).
+    // From this mark on no seed is given out ([`crate::stock::Stock::issue`]).
     bind(journal, sealed_mark(spec.number), &sealed_digest)?;
     run.vote(0, "the sealed uploads", &sealed_digest).await?;
     Ok(sealed.into_iter().map(|place| place.map(|(_, body)| body)).collect())

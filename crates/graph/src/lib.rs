@@ -13,7 +13,7 @@
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
-//! from a descriptor ([`spec`]) over stock, uploads ([`owner`]) and their check to a program's
+//! from a descriptor ([`spec`]) over [`stock`], uploads ([`owner`]) and their check to a program's
 //! ([`program`]) shared result and what is opened of it ([`output`]). A committee's computation is
 //! [`asked`], contributed to, and attempted ([`attempt`]) as often as it takes. Without the feature
 //! `server` only what owners and readers compute is built.
@@ -25,6 +25,8 @@
 pub mod asked;
 #[cfg(feature = "server")]
 pub mod attempt;
+#[cfg(feature = "server")]
+mod batches;
 mod blocks;
 #[cfg(feature = "server")]
 pub mod components;
@@ -52,5 +54,7 @@ pub mod query;
 pub mod ranking;
 pub mod ruffle2;
 pub mod spec;
+#[cfg(feature = "server")]
+pub mod stock;
 #[cfg(feature = "server")]
 pub mod watch;

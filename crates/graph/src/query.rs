@@ -14,6 +14,7 @@ use crate::order_check::less_input;
 use crate::owner::Maps;
 use crate::program::{Along, Begin, Next, VertexProgram};
 use crate::ruffle2::coin;
+use crate::ruffle2::factors::Factors;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
 use crate::ruffle2::opening::open;
@@ -22,7 +23,7 @@ use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobSeeds, Purpose};
 use crate::ruffle2::sharing::{Masked, Rss, table_digest};
 use crate::ruffle2::shuffle::{Applied, Shuffler};
-use crate::ruffle2::uses::{Factors, UseId};
+use crate::ruffle2::uses::UseId;
 use crate::spec::JobSpec;
 use crate::watch::{Stage, Watch};
 

@@ -79,7 +79,7 @@ pub(super) const GRAPHS: &[Tested] = &[
         package: "ostrakon-graph",
         test: "no_seed_leaves_a_server_once_the_uploads_are_sealed",
         edits: &[Edit {
-            file: "crates/graph/src/job.rs",
+            file: "crates/graph/src/stock/mod.rs",
             from: "        if sealed.is_some() || owner != Some(*to) {",
             to: "        if sealed.is_some() && owner.is_none() || owner != Some(*to) {",
         }],

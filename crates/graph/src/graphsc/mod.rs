@@ -18,12 +18,12 @@ use ostrakon_field::{Gf64, elements};
 use ostrakon_party::{Party, wire};
 use ostrakon_replicated::pair::Pair;
 
+use crate::batches::Batches;
 use crate::blocks::Blocks;
 use crate::output::Computed;
 use crate::params::MAX_PRODUCT_ROUNDS;
 use crate::program::{Begin, VertexProgram, numbers};
 use crate::query::Linked;
-use crate::ranking::batches::Batches;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
 use crate::ruffle2::product::{Products, Unchecked};

@@ -5,25 +5,26 @@
 //! reader. Nothing that products went into is opened before they are verified, which the types see
 //! to.
 
-pub(crate) mod noisy;
+mod noisy;
 pub mod top;
 
 use ostrakon_computation::{ComputationId, Parameters};
 use ostrakon_crypto::Secret;
 use ostrakon_field::{Fp61, WordField, elements};
+use ostrakon_party::Party;
 use ostrakon_replicated::pair::Pair;
 
 use crate::asked::{Closed, ReaderKey, SealedSeeds, mask};
 use crate::job::Job;
 use crate::params::MAX_THRESHOLD;
-use crate::program::{VertexProgram, first_hops};
-use crate::query::States;
+use crate::program::{Begin, VertexProgram, first_hops};
+use crate::query::{Linked, States};
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, begin};
 use crate::ruffle2::opening::open;
 use crate::ruffle2::product::{Products, Unchecked};
 use crate::ruffle2::run::Run;
-use crate::ruffle2::seeds::{JobSeeds, Purpose};
+use crate::ruffle2::seeds::{JobSeeds, Phase, Purpose};
 use crate::ruffle2::sharing::Rss;
 use crate::ruffle2::steps::{Kind, Rule};
 use crate::spec::JobSpec;
@@ -47,6 +48,30 @@ pub struct Reader<'a> {
     pub computation: &'a ComputationId,
     /// The reader's key.
     pub key: &'a ReaderKey,
+}
+
+impl<P: VertexProgram> Linked<P> {
+    /// Computes all hops. `randomness` is 32 fresh random bytes, used for this call alone.
+    ///
+    /// # Errors
+    /// [`Stop`]; nothing has been opened.
+    pub async fn compute(
+        self,
+        party: &Party,
+        randomness: [u8; 32],
+        journal: &dyn Journal,
+    ) -> Result<Computed<P>, Stop> {
+        let instance = self.spec().name().instance(Phase::Query);
+        let run = Run { party: party.clone(), instance };
+        let mut hops = 1..self.spec().hops;
+        let alone = self.program().begins(0) == Begin::EachUse;
+        if alone || hops.any(|hop| self.program().begins(hop) != Begin::GoesOn) {
+            return Err(Stop::Check("a program whose hops begin anew"));
+        }
+        let task = self.walk(&run, journal);
+        let (states, seeds, job) = run.with_accusations(task).await?;
+        Ok(Computed::new(run.clone(), seeds, job, states, Secret::new(randomness)))
+    }
 }
 
 impl<P: VertexProgram> Computed<P> {

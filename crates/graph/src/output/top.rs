@@ -11,9 +11,9 @@ use ostrakon_field::Fp61;
 
 use super::{Computed, Reader};
 use crate::asked::{Closed, top_of};
+use crate::batches::Batches;
+use crate::batches::truncation::{BITS, Mask, compared, truncate};
 use crate::program::VertexProgram;
-use crate::ranking::batches::Batches;
-use crate::ranking::truncation::{BITS, Mask, compared, truncate};
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::Journal;
 use crate::ruffle2::product::Products;

@@ -3,15 +3,14 @@
 //! Owners hand in edges and nothing else. How many edges lead from a vertex is counted over all of
 //! their lists, and what it is divided by is computed of that count, so no owner has a say in it.
 
-pub(crate) mod batches;
-pub(crate) mod truncation;
-
 use std::sync::atomic::AtomicU32;
 
 use ostrakon_crypto::Secret;
 use ostrakon_field::Fp61;
 use ostrakon_party::Party;
 
+use crate::batches::Batches;
+use crate::batches::truncation::truncate;
 use crate::output::Computed;
 use crate::params::MAX_RANKED_EDGES;
 use crate::program::{Begin, POINT, VertexProgram};
@@ -24,8 +23,6 @@ use crate::ruffle2::seeds::{JobSeeds, Phase};
 use crate::ruffle2::sharing::{Rss, table_digest};
 use crate::spec::{Direction, JobSpec};
 use crate::watch::Stage;
-use batches::Batches;
-use truncation::truncate;
 
 const ONE: u64 = 1 << POINT;
 

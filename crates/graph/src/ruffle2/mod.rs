@@ -10,6 +10,7 @@
 
 #[cfg(feature = "server")]
 pub mod coin;
+pub mod factors;
 #[cfg(feature = "server")]
 pub mod fault;
 #[cfg(feature = "server")]
@@ -20,6 +21,8 @@ pub mod opening;
 pub mod preparation;
 #[cfg(feature = "server")]
 pub mod product;
+#[cfg(feature = "server")]
+pub mod resharing;
 #[cfg(feature = "server")]
 pub mod run;
 pub mod seeds;

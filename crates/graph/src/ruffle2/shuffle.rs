@@ -7,12 +7,13 @@ use ostrakon_field::WordField;
 use ostrakon_party::{Body, Header};
 use ostrakon_replicated::pair::Pair;
 
+use super::factors::Factors;
 use super::fault::Stop;
 use super::journal::{Journal, bind};
 use super::run::Run;
 use super::seeds::{JobSeeds, Purpose};
 use super::steps::{Kind, Rule};
-use super::uses::{Factors, Use, permuted};
+use super::uses::{Use, permuted};
 
 /// A use with the table β that it is applied to.
 pub struct Applied {

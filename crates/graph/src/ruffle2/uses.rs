@@ -1,14 +1,9 @@
 //! Permutations, their uses, and who has which role in a use.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use ostrakon_field::ELEMENT_BYTES;
-use ostrakon_kernels::{gather, permutation};
+use ostrakon_kernels::gather;
 use ostrakon_replicated::pair::Pair;
 use serde::{Deserialize, Serialize};
-
-use super::seeds::{JobSeeds, Purpose, pair_permutation};
 
 /// A secret permutation of a job. Every pair of servers has a factor of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,36 +139,6 @@ impl Bundle {
     /// Bytes of a table, weights included.
     pub fn bytes(&self) -> usize {
         self.first().rows() * self.width()
-    }
-}
-
-/// The factors of permutations, in both directions, as far as somebody's seeds go.
-#[derive(Default)]
-pub struct Factors(BTreeMap<(u32, Pair, bool), Arc<Vec<u32>>>);
-
-impl Factors {
-    /// Expands the factors that the uses need.
-    pub fn expand<'a>(seeds: &JobSeeds, uses: impl Iterator<Item = &'a Use>) -> Self {
-        let mut factors = Self::default();
-        for u in uses {
-            for pair in Pair::ALL {
-                let Some(seed) = seeds.get(pair) else { continue };
-                let place = (u.id.permutation, pair, u.id.inverse);
-                if factors.0.contains_key(&place) {
-                    continue;
-                }
-                let purpose = Purpose::Permutation(u.id.permutation);
-                let forward = pair_permutation(&seed.purpose(purpose), &u.permutation);
-                let index = if u.id.inverse { permutation::invert(&forward) } else { forward };
-                factors.0.insert(place, Arc::new(index));
-            }
-        }
-        factors
-    }
-
-    /// The factor that a pair applies in a use.
-    pub fn of(&self, u: &Use, pair: Pair) -> &[u32] {
-        &self.0[&(u.id.permutation, pair, u.id.inverse)]
     }
 }
 

@@ -13,7 +13,7 @@ use ostrakon_party::PartyId;
 use super::coin;
 use super::fault::Stop;
 use super::opening;
-use super::product::{local_terms, reshare};
+use super::resharing::{local_terms, reshare};
 use super::run::Run;
 use super::seeds::JobSeeds;
 use super::sharing::Rss;

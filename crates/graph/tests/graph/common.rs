@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use futures::FutureExt;
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_graph::job::{Job, Stock};
+use ostrakon_graph::job::Job;
 use ostrakon_graph::output::Computed;
 use ostrakon_graph::owner::{self, Edge, Maps, Upload};
 use ostrakon_graph::program::VertexProgram;
@@ -15,6 +15,7 @@ use ostrakon_graph::ruffle2::fault::{Accused, Stop};
 use ostrakon_graph::ruffle2::journal::Journal;
 use ostrakon_graph::ruffle2::seeds::Phase;
 use ostrakon_graph::spec::{Direction, JobSpec, ListSpec};
+use ostrakon_graph::stock::Stock;
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Instance, PartyId, Roster};
 use ostrakon_replicated::pair::Pair;

@@ -11,11 +11,12 @@ use ostrakon_replicated::pair::Pair;
 use super::columns;
 use super::set_equality::{self, Stage};
 use super::{Headers, Permuting, SeedStatements, Slice, stage_output, stages_of, stated_by};
+use crate::ruffle2::factors::Factors;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{FreshSeeds, JobSeeds, PairSeed, Purpose, seed_digest};
 use crate::ruffle2::steps::{Kind, Rule};
-use crate::ruffle2::uses::{Bundle, Factors};
+use crate::ruffle2::uses::Bundle;
 
 /// What the servers said in a slice.
 pub struct Said<'a> {

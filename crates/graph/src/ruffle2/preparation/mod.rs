@@ -20,12 +20,13 @@ use serde::{Deserialize, Serialize};
 use self::columns::{Share, Shares};
 use self::set_equality::Stage;
 use super::coin;
+use super::factors::Factors;
 use super::fault::{Evidence, Stop};
 use super::journal::{Journal, begin, bind};
 use super::run::Run;
 use super::seeds::{FreshSeeds, JobName, JobSeeds, Phase, Purpose, seed_digest};
 use super::steps::{Kind, Rule, SALT};
-use super::uses::{Bundle, Factors, Permutation, Use};
+use super::uses::{Bundle, Permutation, Use};
 
 /// Most bytes of one bundle's signed headers in a statement.
 const HEADERS: u64 = 4 * 256;

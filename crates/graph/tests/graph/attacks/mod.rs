@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use ostrakon_field::Gf64;
-use ostrakon_graph::job::Stock;
 use ostrakon_graph::owner::Edge;
 use ostrakon_graph::program::Reach;
 use ostrakon_graph::ruffle2::fault::Stop;
@@ -18,6 +17,7 @@ use ostrakon_graph::ruffle2::run::Run;
 use ostrakon_graph::ruffle2::seeds::{FreshSeeds, Phase};
 use ostrakon_graph::ruffle2::steps::Kind;
 use ostrakon_graph::spec::{Direction, JobSpec};
+use ostrakon_graph::stock::Stock;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_testkit::{Network, Saboteur};

@@ -1,8 +1,9 @@
 //! What owners hand in, and what servers make of it.
 
-use ostrakon_graph::job::{Job, Stock};
+use ostrakon_graph::job::Job;
 use ostrakon_graph::owner::{self, Edge, ListError, Maps, Upload};
 use ostrakon_graph::spec::{Direction, JobSpec};
+use ostrakon_graph::stock::Stock;
 use ostrakon_party::PartyId;
 use ostrakon_testkit::Network;
 

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use ostrakon_field::Gf64;
+use ostrakon_graph::ruffle2::factors::Factors;
 use ostrakon_graph::ruffle2::fault::{Accused, Evidence, Stop};
 use ostrakon_graph::ruffle2::run::Run;
 use ostrakon_graph::ruffle2::seeds::{FreshSeeds, Phase};
 use ostrakon_graph::ruffle2::shuffle::{Applied, Shuffler};
 use ostrakon_graph::ruffle2::steps::Kind;
-use ostrakon_graph::ruffle2::uses::Factors;
 use ostrakon_graph::spec::Direction;
 use ostrakon_party::{Header, Instance, Message, PartyId};
 use ostrakon_testkit::Network;

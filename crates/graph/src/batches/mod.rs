@@ -1,17 +1,19 @@
 //! Batches of products of a job's phase, each begun once.
 
+pub mod truncation;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ostrakon_crypto::Secret;
 use ostrakon_field::{Fp61, WordField};
 
-use super::truncation::{BITS, Mask, truncate};
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, begin};
 use crate::ruffle2::product::Products;
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::JobSeeds;
 use crate::ruffle2::sharing::Rss;
+use truncation::{BITS, Mask, truncate};
 
 /// What batches need, and how many there were.
 pub(crate) struct Batches<'a> {
