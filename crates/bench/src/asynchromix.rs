@@ -31,9 +31,9 @@ use ostrakon_mixer::site::{Heard, Plan, Site};
 use ostrakon_robust::Committee;
 use ostrakon_robust::cost;
 use ostrakon_robust::offline::Recipe;
+use ostrakon_robust::online::shuffle::DealersShuffle;
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::Program as _;
-use ostrakon_robust::program::shuffle::DealersShuffle;
 use rayon::prelude::*;
 use serde::Serialize;
 

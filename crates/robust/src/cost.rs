@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
     use crate::client::to_elements;
+    use crate::online::butterfly;
     use crate::opening::Mode;
-    use crate::program::butterfly;
 
     fn committee(corrupt: usize) -> Committee {
         let members: Vec<_> = (0..=3 * corrupt as u8).map(PartyId).collect();

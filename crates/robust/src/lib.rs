@@ -31,6 +31,7 @@ pub mod fault;
 pub mod machine;
 pub mod message;
 pub mod offline;
+pub mod online;
 pub mod opening;
 pub mod phase;
 pub mod program;

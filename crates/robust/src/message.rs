@@ -10,26 +10,12 @@ use ostrakon_party::PartyId;
 use crate::committee::Committee;
 use crate::phase::Phase;
 
+pub use crate::phase::Part;
+
 /// Bytes of a message before its body.
 pub const HEADER: usize = 3 + 2 + 64;
 /// Bytes of an element.
 pub const ELEMENT: usize = 8;
-
-/// What a message is for, within its phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Part {
-    /// Shares that the sender deals to the receiver.
-    Deal = 0,
-    /// Shares of sharings that the receiver checks.
-    Check = 1,
-    /// That all dealings of the phase have come.
-    Acknowledge = 2,
-    /// Shares of what the receiver is to open: the first hop of an opening.
-    Encode = 3,
-    /// What the sender has opened: the second hop.
-    Tell = 4,
-}
 
 /// A phase and a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

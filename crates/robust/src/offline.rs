@@ -4,6 +4,7 @@
 //! The ledger (not part of this crate) gives records to all members in one order. Everything that
 //! decides about a batch is decided by that order.
 
+pub mod clos;
 mod judge;
 pub mod proof;
 pub mod recipes;

@@ -1,7 +1,6 @@
-//! What a run consists of: phases, in an order that is public beforehand.
+//! What a run consists of: phases, in an order that is public beforehand, and their parts.
 
 use crate::committee::Committee;
-use crate::message::Part;
 use crate::opening::{Mode, message_elements};
 
 /// One phase, with everything that fixes who sends how much to whom.
@@ -30,6 +29,22 @@ pub enum Phase {
         /// How shares are believed.
         mode: Mode,
     },
+}
+
+/// What a message is for, within its phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Part {
+    /// Shares that the sender deals to the receiver.
+    Deal = 0,
+    /// Shares of sharings that the receiver checks.
+    Check = 1,
+    /// That all dealings of the phase have come.
+    Acknowledge = 2,
+    /// Shares of what the receiver is to open: the first hop of an opening.
+    Encode = 3,
+    /// What the sender has opened: the second hop.
+    Tell = 4,
 }
 
 impl Phase {

@@ -1,12 +1,6 @@
 //! Programs: what is computed, over an interface of adding (locally), opening, and drawing or
 //! dealing sharings. [`crate::machine::Machine`] runs them, offline and online.
 
-pub mod butterfly;
-pub mod clos;
-pub mod powermix;
-pub mod shuffle;
-pub mod sum;
-
 use ostrakon_field::Fp;
 use zeroize::Zeroize;
 

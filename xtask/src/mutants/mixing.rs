@@ -176,7 +176,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "open_k_plus_1",
         edits: &[Edit {
-            file: "crates/robust/src/program/powermix.rs",
+            file: "crates/robust/src/online/powermix.rs",
             from: "self.sealed() * (1 + self.columns)",
             to: "self.sealed() * (1 + self.columns) + 1",
         }],
@@ -279,7 +279,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "powermix_bears",
         edits: &[Edit {
-            file: "crates/robust/src/program/powermix.rs",
+            file: "crates/robust/src/online/powermix.rs",
             from: "k == shape.powers",
             to: "k > shape.powers",
         }],
@@ -289,7 +289,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "open_k_plus_1",
         edits: &[Edit {
-            file: "crates/robust/src/program/powermix.rs",
+            file: "crates/robust/src/online/powermix.rs",
             from: "sum[i] * factorials[i]",
             to: "sum[i + usize::from(i + 1 == from + k)] * factorials[i]",
         }],
@@ -299,7 +299,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "sums_of_nothing_are_refused",
         edits: &[Edit {
-            file: "crates/robust/src/program/powermix.rs",
+            file: "crates/robust/src/online/powermix.rs",
             from: "if self.agrees_with(&carriers) {",
             to: "if self.agrees_with(&carriers) || !carriers.is_empty() {",
         }],
@@ -309,7 +309,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "repeated_keys_keep_their_number",
         edits: &[Edit {
-            file: "crates/robust/src/program/powermix.rs",
+            file: "crates/robust/src/online/powermix.rs",
             from: "poly::divide(&f, &repeated).0 } else",
             to: "poly::divide(&f, &[repeated[repeated.len() - 1]]).0 } else",
         }],
@@ -366,7 +366,7 @@ pub(super) const MIXING: &[Tested] = &[
         package: "ostrakon-robust",
         test: "eight_rows_are_nearly_uniform",
         edits: &[Edit {
-            file: "crates/robust/src/program/butterfly.rs",
+            file: "crates/robust/src/online/butterfly.rs",
             from: "rows.ilog2() as usize + 1",
             to: "rows.ilog2() as usize",
         }],

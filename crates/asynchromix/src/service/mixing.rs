@@ -11,7 +11,7 @@ use ostrakon_robust::Tape;
 use ostrakon_robust::client::{Submission, from_elements};
 use ostrakon_robust::machine::{Machine, Outcome as Ended, Step};
 use ostrakon_robust::offline::Journal;
-use ostrakon_robust::program::shuffle::DealersShuffle;
+use ostrakon_robust::online::shuffle::DealersShuffle;
 use rand_core::Rng;
 
 use crate::board::{Entry, Outcome, SignedEntry, statement};

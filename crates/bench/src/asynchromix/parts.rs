@@ -12,10 +12,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use ostrakon_crypto::Secret;
 use ostrakon_party::PartyId;
+use ostrakon_robust::offline::clos;
 use ostrakon_robust::offline::recipes::{Bits, Powers, Randoms, Triples};
 use ostrakon_robust::offline::{Recipe, Shuffle};
 use ostrakon_robust::phase::Phase;
-use ostrakon_robust::program::{Program, clos};
+use ostrakon_robust::program::Program;
 use ostrakon_robust::{Committee, cost};
 use rayon::prelude::*;
 

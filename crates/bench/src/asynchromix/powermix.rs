@@ -14,8 +14,8 @@ use ostrakon_robust::machine::{Machine, Outcome, Step};
 use ostrakon_robust::message::{ELEMENT, HEADER, Instance};
 use ostrakon_robust::offline::recipes::{Powers, PowersStock};
 use ostrakon_robust::offline::{Checked, Journal, Spent};
+use ostrakon_robust::online::powermix::{Carrier, PowerMix, Sums, Transforms};
 use ostrakon_robust::program::Program;
-use ostrakon_robust::program::powermix::{Carrier, PowerMix, Sums, Transforms};
 use ostrakon_robust::{Committee, Tape, cost};
 use rayon::prelude::*;
 

@@ -11,9 +11,9 @@ use ostrakon_robust::machine::{Machine, Outcome, Step};
 use ostrakon_robust::message::Instance;
 use ostrakon_robust::offline::recipes::{Powers, PowersStock};
 use ostrakon_robust::offline::{Checked, Journal, Spent};
+use ostrakon_robust::online::butterfly::{self, Butterfly};
+use ostrakon_robust::online::powermix::{PowerMix, Transforms};
 use ostrakon_robust::program::Program;
-use ostrakon_robust::program::butterfly::{self, Butterfly};
-use ostrakon_robust::program::powermix::{PowerMix, Transforms};
 use ostrakon_robust::{Committee, Tape};
 use serde::{Deserialize, Serialize};
 

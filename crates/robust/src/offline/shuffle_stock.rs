@@ -9,6 +9,7 @@ use ostrakon_field::{Fp, Fp2};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Recipe;
+use super::clos::{Digit, route, stages, uniform};
 use super::proof::{Cut, Query};
 use super::recipes::{Doubles, blocks, open_wide};
 use crate::algebra::vectors::combine_into;
@@ -16,7 +17,6 @@ use crate::committee::Committee;
 use crate::message::{ELEMENT, bytes_of, elements};
 use crate::opening::Mode;
 use crate::phase::Phase;
-use crate::program::clos::{Digit, route, stages, uniform};
 use crate::program::{Given, Program, Turn};
 use crate::tape::Tape;
 

@@ -13,10 +13,10 @@ use ostrakon_robust::fault::FaultKind;
 use ostrakon_robust::message::{Part, Signed, StepId};
 use ostrakon_robust::offline::recipes::{Powers, Randoms, Triples};
 use ostrakon_robust::offline::{AlreadySpent, Batch, Complaint, Record, Subject};
+use ostrakon_robust::online::powermix::PowerMix;
 use ostrakon_robust::opening::Mode;
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::Program;
-use ostrakon_robust::program::powermix::PowerMix;
 
 use crate::honest::{finish_shuffle, ready_shuffle, shuffle_shape, sizes, sorted};
 use crate::products;

@@ -7,8 +7,8 @@ use ostrakon_field::{Fp, Fp2};
 use ostrakon_party::PartyId;
 use ostrakon_robust::offline::proof::Cut;
 use ostrakon_robust::offline::{Recipe, Shuffle, ShufflePreparation, ShuffleStock};
+use ostrakon_robust::online::shuffle::DealersShuffle;
 use ostrakon_robust::phase::Phase;
-use ostrakon_robust::program::shuffle::DealersShuffle;
 use ostrakon_robust::program::{Given, Program, Turn};
 use ostrakon_robust::{Committee, Tape};
 

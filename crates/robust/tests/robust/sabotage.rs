@@ -11,9 +11,9 @@ use ostrakon_robust::client::Masked;
 use ostrakon_robust::message::{Part, Signed, StepId};
 use ostrakon_robust::offline::recipes::{Bits, Powers, PowersStock, Triples};
 use ostrakon_robust::offline::{Checked, Recipe, Spent};
+use ostrakon_robust::online::butterfly::{self, Butterfly};
+use ostrakon_robust::online::powermix::PowerMix;
 use ostrakon_robust::program::Program;
-use ostrakon_robust::program::butterfly::{self, Butterfly};
-use ostrakon_robust::program::powermix::PowerMix;
 use ostrakon_testkit::Mutation;
 use rand_core::Rng;
 

@@ -3,11 +3,11 @@
 
 use ostrakon_field::Fp;
 
-use super::{Given, Program, Turn};
 use crate::client::Masked;
 use crate::offline::Spent;
 use crate::opening::Mode;
 use crate::phase::Phase;
+use crate::program::{Given, Program, Turn};
 use crate::tape::Tape;
 
 /// Sums over sealed submissions, whose masks are random values, `width` for each slot.

@@ -8,12 +8,12 @@ use ostrakon_field::{Fp, batch_inverse, dot, poly};
 use rand_core::Rng;
 use zeroize::Zeroize;
 
-use super::{Given, Program, Turn};
 use crate::client::Masked;
 use crate::offline::Spent;
 use crate::offline::recipes::{Powers, PowersStock, factorials, inverse_factorials};
 use crate::opening::Mode;
 use crate::phase::Phase;
+use crate::program::{Given, Program, Turn};
 use crate::tape::Tape;
 
 /// Stock as a mix uses it: transforms of each slot's [b^l/l!] and [a·b^l/l!], l below `powers`, and

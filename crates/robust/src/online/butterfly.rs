@@ -3,12 +3,12 @@
 
 use ostrakon_field::Fp;
 
-use super::{Given, Program, Turn};
 use crate::client::{Masked, unpad};
 use crate::offline::Spent;
 use crate::offline::switches::{SwitchStock, Switches};
 use crate::opening::Mode;
 use crate::phase::Phase;
+use crate::program::{Given, Program, Turn};
 use crate::tape::Tape;
 
 /// Iterations of log₂(rows) layers: one more than the paper's. With eight rows three are 1.6 % from

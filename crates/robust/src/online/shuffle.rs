@@ -3,11 +3,11 @@
 
 use ostrakon_field::Fp;
 
-use super::{Given, Program, Turn};
 use crate::client::{Masked, unpad};
 use crate::offline::{ShuffleStock, Spent};
 use crate::opening::Mode;
 use crate::phase::Phase;
+use crate::program::{Given, Program, Turn};
 use crate::tape::Tape;
 
 /// A shuffle of sealed submissions.
