@@ -32,10 +32,9 @@ pub mod dag;
 pub mod dkg;
 pub mod fault;
 pub mod keys;
-pub mod message;
 pub mod params;
 
-pub use dag::{Event, Ledger, Output, Step};
+pub use dag::{Event, Ledger, Output, Step, message};
 pub use fault::Fault;
 pub use keys::{Keys, ServerKeys};
 pub use params::Params;

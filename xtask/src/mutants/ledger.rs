@@ -29,7 +29,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "forgotten_vote",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/voter.rs",
+            file: "crates/agreement/src/dag/ledger/voter.rs",
             from: concat!(
                 "step.writes.push(Write::Put(Key::Voted(round, author), wire::encode(",
                 "&block.digest())))",
@@ -42,7 +42,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "split_certificate",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/voter.rs",
+            file: "crates/agreement/src/dag/ledger/voter.rs",
             from: concat!(
                 "let fault = Fault::TwoBlocks(here.header(), block.signed().header())",
                 ";\n                self.convict(fault, step)",
@@ -58,7 +58,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "old_copy_restored",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/sync.rs",
+            file: "crates/agreement/src/dag/ledger/sync.rs",
             from: "own_block || own_vote",
             to: "own_block && own_vote && self.sync.welcomed.len() > 99",
         }],
@@ -68,7 +68,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "old_copy_without_an_older_vote",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/sync.rs",
+            file: "crates/agreement/src/dag/ledger/sync.rs",
             from: "MAX_WELCOME_VOTES);\n        votes",
             to: "1);\n        votes",
         }],
@@ -78,7 +78,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "old_copy_restored",
         edits: &[Edit {
-            file: "crates/agreement/src/message.rs",
+            file: "crates/agreement/src/dag/message.rs",
             from: concat!(
                 "rounds.map(|highest| highest.block.round).max().unwrap_or(0).saturat",
                 "ing_add(2)",
@@ -91,7 +91,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "old_petition_begins_nothing",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/readmission.rs",
+            file: "crates/agreement/src/dag/ledger/readmission.rs",
             from: "self.lost.asked == Some(Some(agreed.nonce))",
             to: "self.lost.asked.is_some()",
         }],
@@ -101,7 +101,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "restarts_between_petitions",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/readmission.rs",
+            file: "crates/agreement/src/dag/ledger/readmission.rs",
             from: "self.agreed.readmissions.get(&(from, self.me)) == Some(&vote)",
             to: "self.agreed.readmissions.contains_key(&(from, self.me))",
         }],
@@ -111,7 +111,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "starved_author",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/author.rs",
+            file: "crates/agreement/src/dag/ledger/author.rs",
             from: "round - older.round < self.params.horizon()",
             to: "older.round > round",
         }],
@@ -121,7 +121,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "starved_author",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/author.rs",
+            file: "crates/agreement/src/dag/ledger/author.rs",
             from: ") {\n            self.owe_again(payload)",
             to: ") {\n            drop(payload)",
         }],
@@ -131,7 +131,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "author_with_slow_votes",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/author.rs",
+            file: "crates/agreement/src/dag/ledger/author.rs",
             from: "PATIENCE.saturating_mul(1 << self.author.given_up.min(24))",
             to: "PATIENCE",
         }],
@@ -141,7 +141,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "parent_below_checkpoint",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/sync.rs",
+            file: "crates/agreement/src/dag/ledger/sync.rs",
             from: "stable.agreed.commits > status.commits",
             to: "stable.agreed.commits > status.commits.saturating_add(9999)",
         }],
@@ -151,7 +151,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "adopted_checkpoint_is_told_again",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/ledger.rs",
+            file: "crates/agreement/src/dag/ledger/mod.rs",
             from: "step.outputs.push(Output::Adopted { commits, state })",
             to: "drop((commits, state))",
         }],
@@ -161,7 +161,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "fork_without_horizon",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/ledger.rs",
+            file: "crates/agreement/src/dag/ledger/mod.rs",
             from: "leader.round.saturating_sub(self.params.horizon())",
             to: "self.graph.floor()",
         }],
@@ -171,7 +171,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "block_below_the_line_has_no_vote",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/voter.rs",
+            file: "crates/agreement/src/dag/ledger/voter.rs",
             from: "self.graph.floor().max(self.agreed.line(&self.params))",
             to: "self.graph.floor()",
         }],
@@ -182,12 +182,12 @@ pub(super) const LEDGER: &[Tested] = &[
         test: "idle_deadlock",
         edits: &[
             Edit {
-                file: "crates/agreement/src/dag/author.rs",
+                file: "crates/agreement/src/dag/ledger/author.rs",
                 from: "!self.unordered.is_empty()",
                 to: "self.unordered.len() > 9999",
             },
             Edit {
-                file: "crates/agreement/src/dag/author.rs",
+                file: "crates/agreement/src/dag/ledger/author.rs",
                 from: "self.author.round < self.graph.top()",
                 to: "self.graph.top() == u64::MAX",
             },
@@ -238,7 +238,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "absurd_messages",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/ledger.rs",
+            file: "crates/agreement/src/dag/ledger/mod.rs",
             from: "round <= self.top().saturating_add(WINDOW)",
             to: "round < u64::MAX - self.top() + 99 - WINDOW",
         }],
@@ -248,7 +248,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "dead_server_costs_no_memory",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/checkpoint.rs",
+            file: "crates/agreement/src/dag/ledger/checkpoints.rs",
             from: "floor);\n        self.voted",
             to: "floor / 9);\n        self.voted",
         }],
@@ -258,7 +258,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "questions_at_a_start",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/sync.rs",
+            file: "crates/agreement/src/dag/ledger/sync.rs",
             from: "!self.sync.greeted.insert(from)",
             to: "!self.sync.greeted.insert(from) && nonce == [0; 32]",
         }],
@@ -268,7 +268,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "names_an_unknown_one",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/voter.rs",
+            file: "crates/agreement/src/dag/ledger/voter.rs",
             from: "self.is_known(&reference)",
             to: "self.is_settled(&reference)",
         }],
@@ -379,7 +379,7 @@ pub(super) const LEDGER: &[Tested] = &[
         package: "ostrakon-agreement",
         test: "checkpoint_of_t_signatures",
         edits: &[Edit {
-            file: "crates/agreement/src/dag/checkpoint.rs",
+            file: "crates/agreement/src/dag/ledger/checkpoints.rs",
             from: "if !checkpoint.is_signed_by(self.params.believed(), ",
             to: "if !checkpoint.is_signed_by(self.params.believed() - 1, ",
         }],

@@ -7,13 +7,10 @@ use ostrakon_party::{ByParty, PartyId, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::block::{CheckpointSignature, checkpoint_statement, is_quorum_of};
-use crate::fault::Fault;
 use crate::keys::Keys;
 use crate::params::{MAX_SIGNATURES, Params};
 
 use super::agreed::Agreed;
-use super::disk::{Key, Write};
-use super::ledger::{Ledger, Output, Phase, Step};
 
 /// The state after a number of commits, with signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +23,7 @@ pub struct SignedCheckpoint {
     pub signatures: Vec<(PartyId, Signature)>,
 }
 
-fn digest(agreed: &Agreed, state: &Digest) -> Digest {
+pub(super) fn digest(agreed: &Agreed, state: &Digest) -> Digest {
     let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/agreement/checkpoint state");
     transcript.field(&wire::encode(agreed)).field(&state.0);
     transcript.finish()
@@ -74,7 +71,17 @@ impl Checkpoints {
         }
     }
 
-    fn stable_commits(&self) -> u64 {
+    /// The state after `commits`, if the application's is still awaited.
+    pub fn take_due(&mut self, commits: u64) -> Option<Agreed> {
+        self.due.remove(&commits)
+    }
+
+    /// Keeps a state that this server signed.
+    pub fn keep(&mut self, agreed: Agreed, state: Digest, own: CheckpointSignature) {
+        self.mine.insert(own.commits, (agreed, state, own));
+    }
+
+    pub fn stable_commits(&self) -> u64 {
         self.stable.as_ref().map_or(0, |stable| stable.agreed.commits)
     }
 
@@ -101,7 +108,7 @@ impl Checkpoints {
     }
 
     /// The newest own state that `needed` servers signed.
-    fn signed_by(&self, needed: usize, me: PartyId) -> Option<SignedCheckpoint> {
+    pub fn signed_by(&self, needed: usize, me: PartyId) -> Option<SignedCheckpoint> {
         self.mine.iter().rev().find_map(|(commits, (agreed, state, own))| {
             let alike = |(party, signatures): (PartyId, &BTreeMap<u64, CheckpointSignature>)| {
                 let other = if party == me { Some(own) } else { signatures.get(commits) };
@@ -116,7 +123,8 @@ impl Checkpoints {
         })
     }
 
-    fn settle(&mut self, stable: SignedCheckpoint) {
+    /// Goes on from a stable checkpoint: what lies below it is not needed any more.
+    pub fn settle(&mut self, stable: SignedCheckpoint) {
         let commits = stable.agreed.commits;
         self.due = self.due.split_off(&(commits + 1));
         // The newest own signature stays: others may still lack it.
@@ -127,84 +135,5 @@ impl Checkpoints {
             self.signatures[party].retain(|theirs, _| *theirs > commits);
         }
         self.stable = Some(stable);
-    }
-}
-
-impl<K: Keys> Ledger<K> {
-    /// Whether t + 1 servers signed a checkpoint: one of them is honest.
-    #[must_use]
-    pub fn believes(&self, checkpoint: &SignedCheckpoint) -> bool {
-        checkpoint.is_signed_by(self.params.believed(), &self.params, &self.keys)
-    }
-
-    /// Signs the state after `commits`, now that the application's is known. The signature leaves
-    /// with the next block.
-    pub(super) fn sign_checkpoint(&mut self, commits: u64, state: Digest, step: &mut Step) {
-        let Some(agreed) = self.checkpoints.due.remove(&commits) else { return };
-        if self.phase == Phase::Lost {
-            return;
-        }
-        let digest = digest(&agreed, &state);
-        let signature = self.keys.sign(&checkpoint_statement(&self.params, commits, &digest));
-        let own = CheckpointSignature { commits, digest, signature };
-        self.checkpoints.mine.insert(commits, (agreed, state, own));
-        self.stabilise(step);
-    }
-
-    /// Drops what lies below the horizon of a checkpoint once q servers signed it: t + 1 honest
-    /// ones can then show it to whoever lacks what was dropped.
-    pub(super) fn stabilise(&mut self, step: &mut Step) {
-        let Some(stable) = self.checkpoints.signed_by(self.params.quorum(), self.me) else {
-            return;
-        };
-        if stable.agreed.commits > self.checkpoints.stable_commits() {
-            self.drop_below(stable, step);
-        }
-    }
-
-    fn drop_below(&mut self, stable: SignedCheckpoint, step: &mut Step) {
-        let floor = stable.agreed.line(&self.params);
-        step.writes.push(Write::Put(Key::Checkpoint, wire::encode(&stable)));
-        step.writes.push(Write::DropThrough(floor));
-        self.checkpoints.settle(stable);
-        self.graph.drop_through(floor);
-        self.voted.retain(|(round, _), _| *round > floor);
-        self.waiting.retain(|(round, _), _| *round > floor);
-        self.pending.retain(|(round, _), _| *round > floor);
-    }
-
-    /// Goes on from a checkpoint that t + 1 servers signed, if it is ahead of this server.
-    pub(super) fn receive_checkpoint(
-        &mut self,
-        from: PartyId,
-        checkpoint: SignedCheckpoint,
-        step: &mut Step,
-    ) {
-        if checkpoint.agreed.commits <= self.agreed.commits {
-            return;
-        }
-        if !checkpoint.is_signed_by(self.params.believed(), &self.params, &self.keys) {
-            step.faults.push(Fault::Malformed(from));
-            return;
-        }
-        let (commits, state) = (checkpoint.agreed.commits, checkpoint.state);
-        self.agreed = checkpoint.agreed.clone();
-        self.coins.forget(self.agreed.last);
-        self.unordered.retain(|slot| !self.agreed.ordered.contains_key(slot));
-        let own = |(round, author): &(u64, PartyId)| (*author == self.me).then_some(*round);
-        let ordered: Vec<_> = self.agreed.ordered.keys().filter_map(own).collect();
-        for round in ordered {
-            self.author.ordered(round, step);
-        }
-        self.drop_below(checkpoint, step);
-        step.outputs.push(Output::Adopted { commits, state });
-        self.expire(step);
-    }
-
-    /// Takes over the checkpoint of the disk.
-    pub(super) fn restore_checkpoint(&mut self, checkpoint: SignedCheckpoint) {
-        self.agreed = checkpoint.agreed.clone();
-        self.graph.drop_through(self.agreed.line(&self.params));
-        self.checkpoints.settle(checkpoint);
     }
 }

@@ -8,14 +8,15 @@ use ostrakon_party::{PartyId, PartySet, wire};
 use crate::block::{Block, Certificate, CheckedBlock, ReadmissionVote, Reference, Vote, genesis};
 use crate::fault::Fault;
 use crate::keys::Keys;
-use crate::message::Message;
 use crate::params::{
     MAX_BEACONS, MAX_OPEN_BEACONS, MAX_QUEUE, MAX_READMISSIONS, MAX_RECORD, MAX_RECORD_COUNT,
     MAX_RECORDS, PATIENCE, Round, coin_of,
 };
 
-use super::disk::{Key, Write};
-use super::ledger::{Ledger, Phase, Refused, Step};
+use super::Ledger;
+use crate::dag::disk::{Key, Write};
+use crate::dag::message::Message;
+use crate::dag::step::{Phase, Refused, Step};
 
 /// What of an own block is owed again if the block is never ordered.
 #[derive(Clone, Debug, Default)]

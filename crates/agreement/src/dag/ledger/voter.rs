@@ -5,10 +5,11 @@ use ostrakon_party::{PartyId, wire};
 use crate::block::{BadBlock, Block, Certificate, CheckedBlock, SignedBlock, Slot, Vote};
 use crate::fault::Fault;
 use crate::keys::Keys;
-use crate::message::Message;
 
-use super::disk::{Key, Write};
-use super::ledger::{Ledger, Phase, Step};
+use super::Ledger;
+use crate::dag::disk::{Key, Write};
+use crate::dag::message::Message;
+use crate::dag::step::{Phase, Step};
 
 impl<K: Keys> Ledger<K> {
     /// Keeps a block that its author sent, if it is the first one in its place.

@@ -6,10 +6,11 @@ use ostrakon_party::{PartyId, wire};
 
 use crate::block::{Certificate, ReadmissionVote};
 use crate::keys::Keys;
-use crate::message::{Answer, Ask, Message, Petition};
 
-use super::disk::{Key, Write};
-use super::ledger::{Ledger, Output, Phase, Step};
+use super::Ledger;
+use crate::dag::disk::{Key, Write};
+use crate::dag::message::{Answer, Ask, Message, Petition};
+use crate::dag::step::{Output, Phase, Step};
 
 /// What a server that lost its data has gathered.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,11 @@
-//! The state machine: events in; writes, sends, outputs and faults out.
+//! The state machine: events in; writes, sends, outputs and faults out. Its parts are what a server
+//! is besides: an author, a voter, one that signs checkpoints, catches up, and is readmitted.
+
+mod author;
+mod checkpoints;
+mod readmission;
+mod sync;
+mod voter;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,139 +15,44 @@ use ostrakon_party::{PartyId, PartySet, wire};
 use crate::block::{Certificate, CheckedBlock, Reference, Slot, Vote};
 use crate::fault::Fault;
 use crate::keys::Keys;
-use crate::message::Message;
-use crate::params::{MAX_QUEUE, MAX_RECORD, Params, Round, WINDOW, coin_of};
+use crate::params::{Params, Round, WINDOW, coin_of};
 
+use self::author::Author;
+use self::readmission::Lost;
+use self::sync::Sync;
 use super::agreed::{Agreed, Commit, Incarnation, Settled};
-use super::author::Author;
 use super::checkpoint::Checkpoints;
 use super::coins::Coins;
 use super::disk::{Disk, Key, Write};
 use super::graph::{Graph, Held};
+use super::message::Message;
 use super::order::next_leaders;
-use super::readmission::Lost;
-use super::sync::Sync;
-
-/// What happens to a ledger.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// A message has arrived from another server.
-    Receive(PartyId, &'a [u8]),
-    /// Some time has passed. Ticks pace what is said again; they decide nothing.
-    Tick,
-    /// The application's state after the commit that [`Output::CheckpointDue`] named.
-    State {
-        /// After how many commits.
-        commits: u64,
-        /// The digest of the application's state.
-        digest: Digest,
-    },
-    /// The application has committed what the beacon of this name checks: its share may leave.
-    Beacon(Digest),
-    /// This server's data were lost, or a copy was restored: take part again only as one that
-    /// remembers nothing. The nonce is fresh.
-    Readmit([u8; 32]),
-}
-
-/// What a ledger tells its application.
-#[derive(Clone, Debug)]
-pub enum Output {
-    /// The next commit. After a restart commits since the last checkpoint come again, with their
-    /// numbers.
-    Commit(Commit),
-    /// The application's state after this commit is to be told ([`Event::State`]).
-    CheckpointDue(u64),
-    /// The ledger went on from a checkpoint: commits up to this number are not told. The
-    /// application's state has this digest and comes from another server; own records that were
-    /// under way may come in twice. After a restart it is told of the checkpoint on the disk,
-    /// whether the application has its state or not.
-    Adopted {
-        /// Commits up to here are in the state.
-        commits: u64,
-        /// The digest of the application's state.
-        state: Digest,
-    },
-    /// A beacon's value.
-    Beacon(Digest, Digest),
-    /// A server takes part again without its data: nothing that it held before is to be used.
-    Readmitted(PartyId, Incarnation),
-    /// This server's data are older than what others have heard of it. It is silent until
-    /// [`Event::Readmit`].
-    DataLost,
-    /// This server takes part.
-    Started,
-}
-
-/// A message to another server. Whoever carries it may lose it: ticks have it said again.
-#[derive(Clone, Debug)]
-pub struct Send {
-    /// The receiver.
-    pub to: PartyId,
-    /// The encoded [`Message`].
-    pub bytes: std::sync::Arc<[u8]>,
-}
-
-/// What an event leads to. The writes are made durable, in order, before a send leaves or an
-/// output is acted upon.
-#[derive(Clone, Debug, Default)]
-#[must_use]
-pub struct Step {
-    /// What must be durable first.
-    pub writes: Vec<Write>,
-    /// What is then sent.
-    pub sends: Vec<Send>,
-    /// What the application is told.
-    pub outputs: Vec<Output>,
-    /// What others did wrong.
-    pub faults: Vec<Fault>,
-}
-
-/// Whether a server takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// It has started from its disk and hears first what others know of it.
-    Starting,
-    /// It takes part.
-    Running,
-    /// Its data are lost; it follows, and asks to be readmitted once it has a nonce.
-    Lost,
-}
-
-/// A record that was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// It is longer than [`MAX_RECORD`].
-    #[error("a record has at most {MAX_RECORD} bytes")]
-    TooLong,
-    /// [`MAX_QUEUE`] bytes wait already.
-    #[error("{MAX_QUEUE} bytes of records wait already")]
-    Full,
-}
+use super::step::{Event, Output, Phase, Refused, Send, Step};
 
 /// One server's end of the ledger.
 pub struct Ledger<K> {
-    pub(super) params: Params,
-    pub(super) keys: K,
-    pub(super) me: PartyId,
-    pub(super) phase: Phase,
-    pub(super) graph: Graph,
+    params: Params,
+    keys: K,
+    me: PartyId,
+    phase: Phase,
+    graph: Graph,
     /// Blocks that are not certified, or whose references are not here.
-    pub(super) pending: BTreeMap<Slot, CheckedBlock>,
+    pending: BTreeMap<Slot, CheckedBlock>,
     /// Certificates whose blocks, or what those name, are not here.
-    pub(super) waiting: BTreeMap<Slot, Certificate>,
+    waiting: BTreeMap<Slot, Certificate>,
     /// What this server voted for.
-    pub(super) voted: BTreeMap<Slot, Digest>,
-    pub(super) coins: Coins,
-    pub(super) agreed: Agreed,
+    voted: BTreeMap<Slot, Digest>,
+    coins: Coins,
+    agreed: Agreed,
     /// Certified blocks with payload that are not ordered yet.
-    pub(super) unordered: BTreeSet<Slot>,
-    pub(super) author: Author,
-    pub(super) incarnation: Incarnation,
-    pub(super) checkpoints: Checkpoints,
-    pub(super) sync: Sync,
-    pub(super) lost: Lost,
+    unordered: BTreeSet<Slot>,
+    author: Author,
+    incarnation: Incarnation,
+    checkpoints: Checkpoints,
+    sync: Sync,
+    lost: Lost,
     /// Whose faults have been reported with evidence.
-    pub(super) convicted: PartySet,
+    convicted: PartySet,
 }
 
 impl<K: Keys> Ledger<K> {
@@ -314,7 +226,7 @@ impl<K: Keys> Ledger<K> {
     }
 
     /// Does what has become possible, until nothing more is.
-    pub(super) fn advance(&mut self, step: &mut Step) {
+    fn advance(&mut self, step: &mut Step) {
         loop {
             let accepted = self.accept(step);
             self.vote(step);
@@ -329,17 +241,17 @@ impl<K: Keys> Ledger<K> {
 
     /// Whether a block of `round` is worth keeping: above what was dropped, and not further ahead
     /// than the window.
-    pub(super) fn in_window(&self, round: Round) -> bool {
+    fn in_window(&self, round: Round) -> bool {
         round > self.graph.floor() && round <= self.top().saturating_add(WINDOW)
     }
 
     /// Whether a named block needs no waiting for: it is here, or was ordered, or will never be.
-    pub(super) fn is_settled(&self, reference: &Reference) -> bool {
+    fn is_settled(&self, reference: &Reference) -> bool {
         self.is_known(reference) || reference.round <= self.agreed.line(&self.params)
     }
 
     /// Whether a named block is here, or was ordered.
-    pub(super) fn is_known(&self, reference: &Reference) -> bool {
+    fn is_known(&self, reference: &Reference) -> bool {
         self.graph.has(reference) || self.agreed.has_ordered(reference)
     }
 
@@ -381,7 +293,7 @@ impl<K: Keys> Ledger<K> {
     }
 
     /// Takes the shares of a checked block and keeps the block; certificates decide between two.
-    pub(super) fn take_block(&mut self, block: CheckedBlock) {
+    fn take_block(&mut self, block: CheckedBlock) {
         let (round, author) = block.block().slot();
         if let (Some(leader), Some(share)) = (coin_of(round), block.block().coin)
             && leader > self.agreed.last
@@ -446,7 +358,7 @@ impl<K: Keys> Ledger<K> {
     }
 
     /// Lets go of what no leader to come can order; own payload is proposed anew.
-    pub(super) fn expire(&mut self, step: &mut Step) {
+    fn expire(&mut self, step: &mut Step) {
         let line = self.agreed.line(&self.params);
         self.unordered.retain(|(round, _)| *round > line);
         self.pending.retain(|(round, _), _| *round > line);
@@ -456,17 +368,17 @@ impl<K: Keys> Ledger<K> {
     }
 
     /// Reports a fault that convicts, once for each culprit.
-    pub(super) fn convict(&mut self, fault: Fault, step: &mut Step) {
+    fn convict(&mut self, fault: Fault, step: &mut Step) {
         if self.convicted.insert(fault.culprit()) {
             step.faults.push(fault);
         }
     }
 
-    pub(super) fn send(&self, to: PartyId, message: &Message, step: &mut Step) {
+    fn send(&self, to: PartyId, message: &Message, step: &mut Step) {
         step.sends.push(Send { to, bytes: message.encode().into() });
     }
 
-    pub(super) fn send_all(&self, message: &Message, step: &mut Step) {
+    fn send_all(&self, message: &Message, step: &mut Step) {
         let bytes: std::sync::Arc<[u8]> = message.encode().into();
         for to in PartySet::all(self.params.parties()).iter().filter(|to| *to != self.me) {
             step.sends.push(Send { to, bytes: bytes.clone() });
@@ -474,7 +386,7 @@ impl<K: Keys> Ledger<K> {
     }
 
     /// This server's vote for a block, which it has written down.
-    pub(super) fn own_vote(&self, block: Reference) -> Vote {
+    fn own_vote(&self, block: Reference) -> Vote {
         Vote::sign(&self.params, &self.keys, block)
     }
 }

@@ -5,9 +5,10 @@ use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Certificate, SignedBlock, SignedHeader, Slot, Vote};
-use crate::dag::SignedCheckpoint;
 use crate::keys::Keys;
 use crate::params::{MAX_MISSING, Params, Round};
+
+use super::checkpoint::SignedCheckpoint;
 
 /// A message. The channel that carries it says who sent it; nothing else of it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,10 +7,11 @@ use ostrakon_party::{ByParty, PartyId, PartySet};
 use crate::block::{Certificate, Slot, Vote};
 use crate::fault::Fault;
 use crate::keys::Keys;
-use crate::message::{Message, Status, Welcome};
 use crate::params::{MAX_ITEMS, MAX_MISSING, MAX_WELCOME_VOTES, WINDOW};
 
-use super::ledger::{Ledger, Output, Phase, Step};
+use super::Ledger;
+use crate::dag::message::{Message, Status, Welcome};
+use crate::dag::step::{Output, Phase, Step};
 
 /// What is remembered of others between ticks.
 #[derive(Clone, Debug)]
