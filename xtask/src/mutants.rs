@@ -7,11 +7,12 @@
 //! would take what is built of it for the sources' own. It begins with those of the sources, so
 //! that only what a defect changes is compiled. Whether each defect still fits the sources is
 //! checked by `tidy`; whether it is found is a step of the nightly run, and of every run of the
-//! gate for one of them, which the commit draws (`docs/simulation.md`).
+//! gate for some of them, which the commit draws (`docs/simulation.md`).
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -38,12 +39,28 @@ use rooms::ROOMS;
 use statistics::STATISTICS;
 use tested::TESTED;
 
-/// The gate has time for so many seeds, and such a defect is found long before they are over.
-const QUICK_SEEDS: u32 = 50;
+/// So many defects are planted in every run of the gate.
+const DRAWN: usize = 2;
+
+/// Packages whose defects the gate draws: hardly more than the package itself and one program of
+/// tests is compiled for them. A defect of the service costs ten times as much.
+const QUICK: [&str; 6] = [
+    "ostrakon-additive",
+    "ostrakon-agreement",
+    "ostrakon-asynchromix",
+    "ostrakon-authbits",
+    "ostrakon-graph",
+    "ostrakon-robust",
+];
 
 /// So many defects are planted in a copy that begins with what is compiled of the sources. For more
 /// of them it pays to compile everything once in a way in which a change costs less.
 const FEW: usize = 3;
+
+/// Seconds that tests of a defect may take.
+const LONGEST: u32 = 600;
+/// What `timeout` (GNU coreutils) then ends with.
+const ENDED: i32 = 124;
 
 /// A defect.
 struct Mutant {
@@ -73,6 +90,8 @@ struct Tested {
     name: &'static str,
     /// The crate's package.
     package: &'static str,
+    /// The program of the package's tests that has it; if none, it is among the library's own.
+    suite: Option<&'static str>,
     /// The test, or what the names of several have in common.
     test: &'static str,
     edits: &'static [Edit],
@@ -201,12 +220,11 @@ impl Defect {
         }
     }
 
-    /// Whether the simulation finds it at once.
+    /// Whether the gate has time for it.
     fn is_quick(self) -> bool {
         match self {
-            Self::Drawn(defect) => defect.seeds <= QUICK_SEEDS,
-            Self::Directed(_) => true,
-            Self::Tested(_) => false,
+            Self::Drawn(_) | Self::Directed(_) => false,
+            Self::Tested(defect) => defect.suite.is_some() && QUICK.contains(&defect.package),
         }
     }
 
@@ -219,7 +237,13 @@ impl Defect {
             Self::Directed(defect) => {
                 find_by_test(copy, &["--workspace", "--test", "simulation"], defect.test)
             }
-            Self::Tested(defect) => find_by_test(copy, &["--package", defect.package], defect.test),
+            Self::Tested(Tested { suite: Some(suite), test, .. }) => {
+                // As one of all, so that what it needs has the features with which it is compiled.
+                find_by_test(copy, &["--workspace", "--test", suite], test)
+            }
+            Self::Tested(Tested { package, test, .. }) => {
+                find_by_test(copy, &["--package", package, "--lib"], test)
+            }
         }
     }
 }
@@ -255,9 +279,8 @@ pub fn run_all() -> Result<()> {
     find_each(&Copy::for_many()?, &all(), Some(Record::open(false)?))
 }
 
-/// Plants one defect, which the last commit draws from those that the simulation finds at once:
-/// over some commits each of these has its turn. The others take many minutes, and have it at
-/// night.
+/// Plants some defects, which the last commit draws from those that are compiled quickly: over many
+/// commits each of these has its turn. The others have it at night.
 ///
 /// # Errors
 /// As [`run`].
@@ -267,7 +290,10 @@ pub fn run_drawn() -> Result<()> {
     let digits = commit.get(..8).context("a commit has a name")?;
     let number = usize::from_str_radix(digits, 16).context("it is hexadecimal")?;
     let quick: Vec<_> = all().into_iter().filter(|defect| defect.is_quick()).collect();
-    find_each(&Copy::for_few()?, &[quick[number % quick.len()]], None)
+    // Of different crates, as a rule: those of one stand together.
+    let place = |turn: usize| (number + turn * quick.len() / DRAWN) % quick.len();
+    let drawn: Vec<_> = (0..DRAWN).map(|turn| quick[place(turn)]).collect();
+    find_each(&Copy::for_few()?, &drawn, None)
 }
 
 fn find_each(copy: &Copy, defects: &[Defect], mut record: Option<Record>) -> Result<()> {
@@ -300,7 +326,8 @@ fn find_each(copy: &Copy, defects: &[Defect], mut record: Option<Record>) -> Res
 fn find_by_test(copy: &Copy, targets: &[&str], test: &str) -> Result<Option<String>> {
     let cargo = || copy.cargo_test(targets);
     shell::run(cargo().arg("--no-run"))?;
-    let output = cargo().args(["--", test]).output().context("cargo cannot be started")?;
+    let output = ending(cargo().args(["--", test])).output().context("cargo cannot be started")?;
+    ensure!(output.status.code() != Some(ENDED), "{test} had not ended after {LONGEST} s");
     let text = String::from_utf8_lossy(&output.stdout);
     let failed = !output.status.success() && text.contains("test result: FAILED");
     Ok(failed.then(|| format!("by {test}")))
@@ -314,10 +341,28 @@ fn find_by_seeds(copy: &Copy, seeds: u32) -> Result<Option<String>> {
     run.args(["--", "whatever"])
         .env("OSTRAKON_SEEDS", seeds.to_string())
         .env("OSTRAKON_FAILURES", "1");
-    let output = run.output().context("cargo cannot be started")?;
+    let output = ending(&run).output().context("cargo cannot be started")?;
+    ensure!(output.status.code() != Some(ENDED), "the seeds had not ended after {LONGEST} s");
     let text = String::from_utf8_lossy(&output.stdout);
     let found = text.lines().find(|line| line.contains("these seeds fail"));
     Ok(found.filter(|_| !output.status.success()).map(|line| format!("by {}", line.trim())))
+}
+
+/// The same, ended with all that it has started if it takes too long: a defect may have a test wait
+/// for ever.
+fn ending(command: &Command) -> Command {
+    let mut timeout = shell::program("timeout");
+    timeout.arg(LONGEST.to_string()).arg(command.get_program()).args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => timeout.env(key, value),
+            None => timeout.env_remove(key),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        timeout.current_dir(folder);
+    }
+    timeout
 }
 
 /// What keeps defects from being planted in the sources as they are: nothing, or somebody changed

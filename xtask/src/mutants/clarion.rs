@@ -40,12 +40,14 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "z2 is not checked",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "marked_share",
         edits: &[Z2_UNCHECKED],
     },
     Tested {
         name: "z1 is not checked",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "marked_share",
         edits: &[Edit {
             file: CHECKS,
@@ -56,6 +58,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "the correlation is not checked",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "marked_share",
         edits: &[Edit {
             file: CHECKS,
@@ -66,18 +69,21 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "S is not checked",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "marked_share",
         edits: &[S_UNCHECKED],
     },
     Tested {
         name: "neither end of P2's way is checked",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "cancel_at_a_guess",
         edits: &[Z2_UNCHECKED, S_UNCHECKED],
     },
     Tested {
         name: "words answered and judged whatever their digest",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "secrets_redrawn",
         edits: &[Edit {
             file: CHECKS,
@@ -88,6 +94,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a coin opened to something else",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "coin_opened_against_its_commitment",
         edits: &[Edit {
             file: "crates/threeparty/src/coin.rs",
@@ -98,6 +105,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a server that is ready stops alone",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "abort_after_ready",
         edits: &[Edit {
             file: "crates/additive/src/three/outcome.rs",
@@ -111,6 +119,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "pads that are not of their owner",
         package: "ostrakon-additive",
+        suite: None,
         test: "a_seed_moves_on_and_never_back",
         edits: &[Edit {
             file: "crates/additive/src/client.rs",
@@ -121,6 +130,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a row for any registration is sealed",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "a_row_for_another_registration",
         edits: &[Edit {
             file: SEALING,
@@ -132,6 +142,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "any registration is taken for its owner's",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "false_registration_key",
         edits: &[Edit {
             file: "crates/additive/src/three/handed/looked.rs",
@@ -142,6 +153,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a seed that another holder gives is not tested",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "false_forwarded_seed",
         edits: &[Edit {
             file: REGISTRATION,
@@ -152,6 +164,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "one holder drops a participant",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "one_holder_vetoes",
         edits: &[Edit {
             file: REGISTRATION,
@@ -162,6 +175,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a second vote on who is registered",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "gets_no_second_vote",
         edits: &[Edit {
             file: REGISTRATION,
@@ -172,6 +186,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a list changes over a crash: a second word on who lacks seeds, or a second seal",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "joint::a_list_changed_after_a_crash",
         edits: &[Edit {
             file: SEAL,
@@ -182,6 +197,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "conflict details change over a crash",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "lives::conflict_details_are_echoed",
         edits: &[Edit {
             file: SEAL,
@@ -192,18 +208,21 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "an echo of Clarion's broadcasts before what it depends on is on record",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "lives::a_commitment_to_a_coin_is_echoed",
         edits: &[ECHOED_FIRST],
     },
     Tested {
         name: "an echo of Ruffle's broadcasts before what it depends on is on record",
         package: "ostrakon-replicated",
+        suite: Some("replicated"),
         test: "lives::a_list_is_echoed",
         edits: &[ECHOED_FIRST],
     },
     Tested {
         name: "another ephemeral key is heard when the set-up is repeated",
         package: "ostrakon-replicated",
+        suite: Some("replicated"),
         test: "setup::an_ephemeral_key_is_the_same",
         edits: &[Edit {
             file: SETUP,
@@ -214,6 +233,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "another contribution to the session when the set-up is repeated",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "setup::a_contribution_to_the_session",
         edits: &[
             Edit {
@@ -231,6 +251,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "two words of its own under one step",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "lives::who_has_another_own_list_on_record",
         edits: &[Edit {
             file: RUN,
@@ -241,6 +262,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "lacks of another list are answered, and its speaker suspected",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "joint::who_speaks_of_another_list",
         edits: &[Edit {
             file: REGISTRATION,
@@ -251,6 +273,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a registration's signature is named by no submission",
         package: "ostrakon-mixing",
+        suite: None,
         test: "a_copy_that_was_changed",
         edits: &[Edit {
             file: "crates/additive/src/client.rs",
@@ -261,6 +284,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a row counts that does not name its registration",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "these_bytes_only",
         edits: &[Edit {
             file: HANDED,
@@ -271,6 +295,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "what was found of other bytes counts for those kept",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "these_bytes_only",
         edits: &[Edit {
             file: HANDED,
@@ -281,6 +306,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a commitment to a coin changes over a crash",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "coin_committed_twice",
         edits: &[Edit {
             file: RUN,
@@ -291,6 +317,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "an opening of a coin changes over a crash",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "lives::an_opening_of_a_coin_is_echoed",
         edits: &[Edit {
             file: "crates/threeparty/src/coin.rs",
@@ -301,6 +328,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "another table after a crash is answered",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "_after_crash",
         edits: &[Edit {
             file: EPOCH,
@@ -311,6 +339,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "tables that sender and receiver state otherwise",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "table_exchanged_after_coin",
         edits: &[Edit {
             file: EPOCH,
@@ -321,6 +350,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "who has a link sees who calls it",
         package: "ostrakon-messaging",
+        suite: None,
         test: "a_mark_is_of_the_exchange",
         edits: &[Edit {
             file: DIAL,
@@ -332,6 +362,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a caller names a link that is another's",
         package: "ostrakon-messaging",
+        suite: None,
         test: "a_caller_proves_its_link",
         edits: &[Edit {
             file: DIAL,
@@ -342,6 +373,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "covers of calls are random bytes",
         package: "ostrakon-messaging",
+        suite: None,
         test: "dial_cover_distinguisher",
         edits: &[Edit {
             file: DIAL,
@@ -352,6 +384,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a bit of marks that is always set",
         package: "ostrakon-messaging",
+        suite: None,
         test: "dial_cover_distinguisher",
         edits: &[Edit {
             file: DIAL,
@@ -363,6 +396,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a bit of addresses that is always clear",
         package: "ostrakon-messaging",
+        suite: None,
         test: "talking_and_idle_rows_are_alike",
         edits: &[Edit {
             file: CHAIN,
@@ -373,6 +407,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "what is said again has the keys of the round before",
         package: "ostrakon-messaging",
+        suite: None,
         test: "what_is_said_again_after_a_doubtful_opening",
         edits: &[Edit {
             file: CHAIN,
@@ -387,6 +422,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a row twice for one round",
         package: "ostrakon-messaging",
+        suite: None,
         test: "traffic_is_equal",
         edits: &[Edit {
             file: "crates/messaging/src/rounds.rs",
@@ -397,6 +433,7 @@ pub(super) const CLARION: &[Tested] = &[
     Tested {
         name: "a part that came twice is told twice",
         package: "ostrakon-messaging",
+        suite: None,
         test: "every_message_arrives_once_and_in_order",
         edits: &[Edit {
             file: "crates/messaging/src/talk.rs",

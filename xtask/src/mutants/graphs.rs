@@ -7,6 +7,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a table that nobody vouches for",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "an_error_in_any_message_of_a_use_is_caught",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/run.rs",
@@ -17,6 +18,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a digest before its table is compared",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "nobody_sends_what_depends_on_a_table_that_nobody_vouches_for",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/shuffle.rs",
@@ -31,6 +33,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a first table before its digest is compared",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "nobody_sends_what_depends_on_a_table_that_nobody_vouches_for",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/shuffle.rs",
@@ -45,6 +48,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "evidence that proves nothing",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "an_error_in_any_message_of_a_use_is_caught",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/run.rs",
@@ -56,6 +60,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "another job's evidence",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "accusations_that_prove_nothing_stop_nobody",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/fault.rs",
@@ -67,6 +72,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a stage that is never checked",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_server_that_spoils_the_preparation_is_found_by_opening_it",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/preparation/mod.rs",
@@ -77,6 +83,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "seeds for an owner after the sealing",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "no_seed_leaves_a_server_once_the_uploads_are_sealed",
         edits: &[Edit {
             file: "crates/graph/src/stock/mod.rs",
@@ -87,6 +94,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a use on a second table",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_use_is_not_spent_on_a_second_table_after_a_restart",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/shuffle.rs",
@@ -97,6 +105,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "two jobs of one number",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "two_jobs_do_not_share_a_permutation",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/preparation/mod.rs",
@@ -107,6 +116,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "seeds of a job's number alone",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "two_jobs_do_not_share_a_permutation",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/seeds.rs",
@@ -117,6 +127,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "rows that come back anywhere",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_bad_list_excludes_its_owner_only",
         edits: &[Edit {
             file: "crates/graph/src/order_check.rs",
@@ -127,6 +138,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "an upload that one server holds",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "an_upload_counts_if_two_servers_hold_it_and_no_other_is_signed",
         edits: &[Edit {
             file: "crates/graph/src/intake.rs",
@@ -137,6 +149,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "an owner believes one server",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_corrupt_server_cannot_give_an_owner_other_seeds",
         edits: &[Edit {
             file: "crates/graph/src/owner.rs",
@@ -147,6 +160,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "coefficients before the vote",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "coins_are_tossed_after_the_uploads_are_sealed",
         edits: &[Edit {
             file: "crates/graph/src/intake.rs",
@@ -157,6 +171,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "products that are believed",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "an_error_in_any_product_or_verification_message_is_caught",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/verify.rs",
@@ -167,6 +182,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "noise in every attempt",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "what_has_noise_is_opened_in_one_attempt_only",
         edits: &[Edit {
             file: "crates/graph/src/attempt/mod.rs",
@@ -177,6 +193,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "what was cancelled is opened",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "what_was_cancelled_is_not_opened",
         edits: &[Edit {
             file: "crates/graph/src/attempt/mod.rs",
@@ -187,6 +204,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "other lists in another attempt",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "nobody_sees_the_result_with_and_without_a_list",
         edits: &[Edit {
             file: "crates/graph/src/attempt/mod.rs",
@@ -197,6 +215,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "seeds of lists are opened to find a culprit",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_failed_preparation_opens_nothing_once_lists_are_known",
         edits: &[Edit {
             file: "crates/graph/src/ruffle2/preparation/mod.rs",
@@ -211,6 +230,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "edges into what vertices were",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "edges_into_delayed_vertices_lead_nowhere",
         edits: &[Edit {
             file: "crates/graph/src/query.rs",
@@ -223,6 +243,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "seeds that open for any owner",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "what_was_sealed_for_one_owner_opens_for_no_other",
         edits: &[Edit {
             file: "crates/graph/src/asked/contribution.rs",
@@ -233,6 +254,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "one permutation for two lists",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "the_same_randomness_for_two_lists_shares_no_permutation",
         edits: &[Edit {
             file: "crates/graph/src/asked/contribution.rs",
@@ -243,6 +265,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "of equal values the last vertex",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "of_equal_values_the_first_vertices_come_first_also_for_a_reader",
         edits: &[Edit {
             file: "crates/graph/src/output/top.rs",
@@ -253,6 +276,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a reader's seeds that only one member states",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_server_that_lies_to_the_reader_is_noticed",
         edits: &[Edit {
             file: "crates/graph/src/output/mod.rs",
@@ -263,6 +287,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "a list that one of two denies",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "a_server_that_denies_what_it_holds_keeps_nobody_out",
         edits: &[Edit {
             file: "crates/graph/src/attempt/dealing.rs",
@@ -273,6 +298,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "differences under masks that hide values",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "uses_that_begin_alone_hide_one_table_each",
         edits: &[Edit {
             file: "crates/graph/src/query.rs",
@@ -283,6 +309,7 @@ pub(super) const GRAPHS: &[Tested] = &[
     Tested {
         name: "numbers that pass from list to list",
         package: "ostrakon-graph",
+        suite: Some("graph"),
         test: "nothing_passes_from_one_list_to_another",
         edits: &[Edit {
             file: "crates/graph/src/graphsc/mod.rs",

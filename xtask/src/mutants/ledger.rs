@@ -7,6 +7,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "t votes commit a leader",
         package: "ostrakon-agreement",
+        suite: None,
         test: "no_graph_of_two_waves",
         edits: &[Edit {
             file: "crates/agreement/src/dag/order.rs",
@@ -17,6 +18,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "q - 1 votes certify a block",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "split_certificate",
         edits: &[Edit {
             file: "crates/agreement/src/params.rs",
@@ -27,6 +29,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a vote that is not written down",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "forgotten_vote",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/voter.rs",
@@ -40,6 +43,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a vote for each of two blocks in a place",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "split_certificate",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/voter.rs",
@@ -56,6 +60,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a copy that is not noticed",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "old_copy_restored",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/sync.rs",
@@ -66,6 +71,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "the newest vote alone in a welcome",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "old_copy_without_an_older_vote",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/sync.rs",
@@ -76,6 +82,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a first round of readmission below earlier votes",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "old_copy_restored",
         edits: &[Edit {
             file: "crates/agreement/src/dag/message.rs",
@@ -89,6 +96,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "another's petition is one's own",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "old_petition_begins_nothing",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/readmission.rs",
@@ -99,6 +107,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "the first petition alone is heard",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "restarts_between_petitions",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/readmission.rs",
@@ -109,6 +118,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "blocks that name no older ones",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "starved_author",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/author.rs",
@@ -119,6 +129,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "what expires is not said anew",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "starved_author",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/author.rs",
@@ -129,6 +140,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "an author that never waits longer",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "author_with_slow_votes",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/author.rs",
@@ -139,6 +151,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "nobody is shown a checkpoint",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "parent_below_checkpoint",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/sync.rs",
@@ -149,6 +162,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a checkpoint on the disk that is not told",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "adopted_checkpoint_is_told_again",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/mod.rs",
@@ -159,6 +173,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "each server's own dropping for a horizon",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "fork_without_horizon",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/mod.rs",
@@ -169,6 +184,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "votes below the line",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "block_below_the_line_has_no_vote",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/voter.rs",
@@ -179,6 +195,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "no block without a record",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "idle_deadlock",
         edits: &[
             Edit {
@@ -196,6 +213,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a coin share with the votes",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "coin_before_votes",
         edits: &[Edit {
             file: "crates/agreement/src/params.rs",
@@ -206,6 +224,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "coin shares that are not checked",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "coin_share_with_a_failing_proof",
         edits: &[Edit {
             file: "crates/agreement/src/block.rs",
@@ -216,6 +235,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a session without the coin",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "servers_of_another_coin",
         edits: &[Edit {
             file: "crates/agreement/src/params.rs",
@@ -226,6 +246,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "one block is evidence of two",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "invented_evidence",
         edits: &[Edit {
             file: "crates/agreement/src/fault.rs",
@@ -236,6 +257,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "blocks of any round are kept",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "absurd_messages",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/mod.rs",
@@ -246,6 +268,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "nothing is dropped",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "dead_server_costs_no_memory",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/checkpoints.rs",
@@ -256,6 +279,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a welcome for each question",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "questions_at_a_start",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/sync.rs",
@@ -266,6 +290,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a named block may be unknown to its voters",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "names_an_unknown_one",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/voter.rs",
@@ -276,6 +301,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "shares of fewer than t + 1 make a coin",
         package: "ostrakon-agreement",
+        suite: None,
         test: "any_t_plus_1_shares",
         edits: &[Edit {
             file: "crates/agreement/src/coin.rs",
@@ -286,6 +312,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a key that its dealer sealed wrongly is signed",
         package: "ostrakon-agreement",
+        suite: None,
         test: "bad_dealer",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/machine.rs",
@@ -296,6 +323,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a dealing of an unknown secret",
         package: "ostrakon-agreement",
+        suite: None,
         test: "copied_dealing_has_no_proof",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/dealing.rs",
@@ -306,6 +334,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a complaint with another's key",
         package: "ostrakon-agreement",
+        suite: None,
         test: "complaint_with_another_s_key",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/machine.rs",
@@ -316,6 +345,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "an opening that was not committed to",
         package: "ostrakon-agreement",
+        suite: None,
         test: "opening_that_does_not_fit",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/machine.rs",
@@ -329,6 +359,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a complaint that is not written down",
         package: "ostrakon-agreement",
+        suite: None,
         test: "complaint_is_remembered",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/machine.rs",
@@ -347,6 +378,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "an earlier key after a later one is signed",
         package: "ostrakon-agreement",
+        suite: None,
         test: "key_of_an_earlier_attempt",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/attempts.rs",
@@ -357,6 +389,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "keys that serve every attempt",
         package: "ostrakon-agreement",
+        suite: None,
         test: "bad_dealer_keeps_keys",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/machine.rs",
@@ -367,6 +400,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "another key after one that is finished",
         package: "ostrakon-agreement",
+        suite: None,
         test: "nothing_is_signed_after_a_finished_key",
         edits: &[Edit {
             file: "crates/agreement/src/dkg/attempts.rs",
@@ -377,6 +411,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "a checkpoint that t servers signed",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "checkpoint_of_t_signatures",
         edits: &[Edit {
             file: "crates/agreement/src/dag/ledger/checkpoints.rs",
@@ -387,6 +422,7 @@ pub(super) const LEDGER: &[Tested] = &[
     Tested {
         name: "one server's signature counts twice",
         package: "ostrakon-agreement",
+        suite: Some("agreement"),
         test: "checkpoint_of_t_signatures",
         edits: &[Edit {
             file: "crates/agreement/src/block.rs",

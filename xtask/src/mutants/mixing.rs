@@ -7,6 +7,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "vectors of any length",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "one_element_short",
         edits: &[Edit {
             file: "crates/robust/src/machine/inbox.rs",
@@ -17,6 +18,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "two vectors in one place",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "duplicate_share",
         edits: &[Edit {
             file: "crates/robust/src/machine/inbox.rs",
@@ -27,6 +29,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "no error is corrected",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "liars_are_corrected",
         edits: &[Edit {
             file: "crates/robust/src/collector.rs",
@@ -40,6 +43,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "rows without a pad",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "late_row_on_board",
         edits: &[Edit {
             file: "crates/robust/src/client.rs",
@@ -50,6 +54,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "what a king tells is believed",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "king_lies_alike",
         edits: &[Edit {
             file: "crates/robust/src/collector.rs",
@@ -60,6 +65,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a dealing that is awaited no longer",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "silent_offline",
         edits: &[Edit {
             file: "crates/robust/src/machine/random.rs",
@@ -70,6 +76,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "ready without the last word",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "one_checker_that_comes_late",
         edits: &[Edit {
             file: "crates/robust/src/offline.rs",
@@ -83,6 +90,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a batch burns after it is ready",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "complaint_after_ready",
         edits: &[Edit {
             file: "crates/robust/src/offline.rs",
@@ -101,6 +109,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "another seed after a restart",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "restart_with_another_seed",
         edits: &[Edit {
             file: "crates/robust/src/offline.rs",
@@ -111,6 +120,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a seed that was not committed to",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "seed_that_was_not_committed_to",
         edits: &[Edit {
             file: "crates/robust/src/offline/judge.rs",
@@ -121,6 +131,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "dealings that nobody signed are evidence",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "receiver_lies_about_its_dealing",
         edits: &[Edit {
             file: "crates/robust/src/offline/judge.rs",
@@ -134,6 +145,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "who complains without a cause is not named",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "groundless_complaint",
         edits: &[Edit {
             file: "crates/robust/src/offline/judge.rs",
@@ -144,6 +156,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "columns that are not summed",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "doubled_row",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -154,6 +167,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "entries that are no bits",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "sums_alone_would_not_do",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -164,6 +178,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "seeds of the base field",
         package: "ostrakon-robust",
+        suite: None,
         test: "dealt_seeds_are_of_the_extension",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -174,6 +189,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "one coefficient more is opened",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "open_k_plus_1",
         edits: &[Edit {
             file: "crates/robust/src/online/powermix.rs",
@@ -184,6 +200,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a signature for every slot",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "two_inputs_one_mask",
         edits: &[Edit {
             file: "crates/robust/src/client.rs",
@@ -194,6 +211,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "masks that come again",
         package: "ostrakon-robust",
+        suite: None,
         test: "masks_come_once",
         edits: &[Edit {
             file: "crates/robust/src/client.rs",
@@ -204,6 +222,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "every strange message is noted",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "strange_bytes",
         edits: &[Edit {
             file: "crates/robust/src/machine/inbox.rs",
@@ -214,6 +233,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "dealers that choose the order alone",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "one_honest_dealer_makes",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -224,6 +244,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "dealings of any degree",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "dealing_of_another_degree",
         edits: &[Edit {
             file: "crates/robust/src/machine/random.rs",
@@ -234,6 +255,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "an opening of degree 2t that looks at no degree",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "lie_in_2t",
         edits: &[Edit {
             file: "crates/robust/src/collector.rs",
@@ -247,6 +269,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "matrices that are not proved",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "tagged_Pr",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -257,6 +280,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "stock spent on two tables",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "reused_matrix",
         edits: &[Edit {
             file: "crates/robust/src/offline.rs",
@@ -267,6 +291,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "one b for all submissions",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "one_b_for_all",
         edits: &[Edit {
             file: "crates/robust/src/offline/recipes.rs",
@@ -277,6 +302,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "the last power of b left out",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "powermix_bears",
         edits: &[Edit {
             file: "crates/robust/src/online/powermix.rs",
@@ -287,6 +313,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a coefficient beyond k in place of the last",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "open_k_plus_1",
         edits: &[Edit {
             file: "crates/robust/src/online/powermix.rs",
@@ -297,6 +324,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "sums that are not computed again",
         package: "ostrakon-robust",
+        suite: None,
         test: "sums_of_nothing_are_refused",
         edits: &[Edit {
             file: "crates/robust/src/online/powermix.rs",
@@ -307,6 +335,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "roots that are sought with their multiples",
         package: "ostrakon-robust",
+        suite: None,
         test: "repeated_keys_keep_their_number",
         edits: &[Edit {
             file: "crates/robust/src/online/powermix.rs",
@@ -317,6 +346,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "wires that their seeds do not hide",
         package: "ostrakon-robust",
+        suite: None,
         test: "seed_in_base_field",
         edits: &[Edit {
             file: "crates/robust/src/offline/proof.rs",
@@ -327,6 +357,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "wires that are added without weights",
         package: "ostrakon-robust",
+        suite: None,
         test: "errors_that_cancel_between_wires",
         edits: &[
             Edit {
@@ -344,6 +375,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "one dealer alone",
         package: "ostrakon-robust",
+        suite: None,
         test: "dealers_are_t_plus_1_different_members",
         edits: &[Edit {
             file: "crates/robust/src/offline/shuffle_stock.rs",
@@ -354,6 +386,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "elements in another encoding",
         package: "ostrakon-robust",
+        suite: Some("robust"),
         test: "not_canonical",
         edits: &[Edit {
             file: "crates/robust/src/message.rs",
@@ -364,6 +397,7 @@ pub(super) const MIXING: &[Tested] = &[
     Tested {
         name: "a network without its last iteration",
         package: "ostrakon-robust",
+        suite: None,
         test: "eight_rows_are_nearly_uniform",
         edits: &[Edit {
             file: "crates/robust/src/online/butterfly.rs",

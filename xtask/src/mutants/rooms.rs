@@ -7,6 +7,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "shown to be in by a row that is held",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "receipts_of_q",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/collecting.rs",
@@ -17,6 +18,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "shown to be in by one declaration",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "receipts_of_one",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/collecting.rs",
@@ -27,6 +29,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "in by one declaration, of a server that falls silent",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "liars_fall_silent_after_in",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/collecting.rs",
@@ -37,6 +40,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "one server shows that a row is in",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "in_by_t_servers",
         edits: &[Edit {
             file: "crates/asynchromix/src/participant.rs",
@@ -47,6 +51,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a row is sealed that t servers declare",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "forged_second_row",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -57,6 +62,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a row is sealed that a corrupt server alone may hold",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "liar_that_alone_has_a_row_falls_silent",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -67,6 +73,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a fetched row that is not the sealed one",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "bad_fetched_row",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/mixing.rs",
@@ -77,6 +84,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "two rows of one slot",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "two_rows_of_one_slot",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -87,6 +95,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a second row without its owner's signature",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "forged_second_row",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -100,6 +109,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "places that nobody asked for",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "places_that_nobody_asked_for",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -110,6 +120,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "two slots for a key",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "one_slot_for_a_key",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -120,6 +131,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a home without a quota",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "one_slot_for_a_key",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -130,6 +142,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "t votes close an epoch",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "t_servers_decide_nothing",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -140,6 +153,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a final list before the closing",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "t_servers_decide_nothing",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -150,6 +164,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "one home is a crowd",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "one_home_is_not_the_minimum",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -160,6 +175,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "somebody else's request",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "requests_of_others",
         edits: &[
             Edit {
@@ -177,6 +193,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "requests without end",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "more_requests_than_places",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/collecting.rs",
@@ -187,6 +204,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a row that one server has ends an epoch",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_row_that_one_server_has",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -203,6 +221,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "words longer than a record",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "more_requests_than_a_word_holds",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/collecting.rs",
@@ -213,6 +232,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "too few rows are opened",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "too_few",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/mixing.rs",
@@ -226,6 +246,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a founding that was forgotten",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "forgotten_founding",
         edits: &[Edit {
             file: "crates/asynchromix/src/founding.rs",
@@ -236,6 +257,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "anybody tells of a lost disk",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "founding_with_a_false_witness",
         edits: &[Edit {
             file: "crates/asynchromix/src/founding.rs",
@@ -246,6 +268,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "shares that are not written down",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "crashes_cost_nobody",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/preparing.rs",
@@ -256,6 +279,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a restarted server goes on in a batch",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_restart_during_preparation",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/preparing.rs",
@@ -266,6 +290,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "runs that are never forgotten",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "five_servers_prepare",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/mixing.rs",
@@ -276,6 +301,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a signed entry is given up",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "draft_beyond_a_checkpoint",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/mixing.rs",
@@ -286,6 +312,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a state that is gone is waited for",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "state_that_is_gone",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/catching_up.rs",
@@ -296,6 +323,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a list that binds nobody",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "who_is_not_listed",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -306,6 +334,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a row leaves before it is kept",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "row_leaves_after_it_is_kept",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
@@ -316,6 +345,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "an unknown message is said again",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "outcome_that_cannot_be_known",
         edits: &[Edit {
             file: "crates/asynchromix/src/participant.rs",
@@ -326,6 +356,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "one server says how long the board is",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "lying_servers_show_nothing",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
@@ -336,6 +367,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a second row under the masks of one epoch",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "masks_of_an_epoch_that_is_over",
         edits: &[
             Edit {
@@ -353,6 +385,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "as many places as one server tells of",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "masks_of_many_places",
         edits: &[Edit {
             file: "crates/asynchromix/src/participant.rs",
@@ -363,6 +396,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "shares thrown away that the checkpoint does not know",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "shares_of_a_batch_that_the_checkpoint",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/preparing.rs",
@@ -373,6 +407,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "what is shown is bound to no batch",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "records_beside_other_commitments",
         edits: &[Edit {
             file: "crates/asynchromix/src/evidence.rs",
@@ -383,6 +418,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "what is shown is forgotten at a start",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "what_is_shown_of_a_burnt_batch",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/preparing.rs",
@@ -393,6 +429,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a complaint that nobody signed",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "complaint_after_ready",
         edits: &[Edit {
             file: "crates/asynchromix/src/evidence.rs",
@@ -409,6 +446,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "evidence that nobody signed",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "changed_evidence_convicts",
         edits: &[Edit {
             file: "crates/asynchromix/src/evidence.rs",
@@ -419,6 +457,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "stock is prepared with who was convicted",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_groundless_complaint_convicts",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/stock.rs",
@@ -429,6 +468,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "what a convicted server has under way goes on",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_groundless_complaint_convicts",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/stock.rs",
@@ -439,6 +479,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "nobody says that a room has ended",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_liar_in_preparation_is_convicted",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
@@ -449,6 +490,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "noise that is taken for a message",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "what_a_participant_says_is_changed",
         edits: &[Edit {
             file: "crates/asynchromix/src/row.rs",
@@ -459,6 +501,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "more rounds than were promised",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "four_servers_with_one_dead",
         edits: &[Edit {
             file: "crates/robust/src/rotation.rs",
@@ -469,6 +512,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "what is handed in is not kept",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_device_that_is_switched_off",
         edits: &[Edit {
             file: "crates/asynchromix/src/participant.rs",
@@ -479,6 +523,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a home that is dead is asked again and again",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "wait::a_hundred_people",
         edits: &[Edit {
             file: "crates/asynchromix/src/participant.rs",
@@ -489,6 +534,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "places that stay with their home",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "wait::few_people_whose_homes",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
@@ -499,6 +545,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "a place goes to any home",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "places_go_to_emptier_homes_only",
         edits: &[Edit {
             file: "crates/asynchromix/src/state/epoch.rs",
@@ -509,6 +556,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "who finds no place is not told so",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "wait::more_people_than_places",
         edits: &[Edit {
             file: "crates/asynchromix/src/visitor.rs",
@@ -519,6 +567,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "nobody gives its state",
         package: "ostrakon-asynchromix",
+        suite: Some("asynchromix"),
         test: "a_server_that_was_away_catches_up",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/catching_up.rs",

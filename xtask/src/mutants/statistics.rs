@@ -7,6 +7,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a sum of a MAC check that is not zero",
         package: "ostrakon-authbits",
+        suite: None,
         test: "a_mac_shift_on_outputs_is_found_before_they_are_shown",
         edits: &[Edit {
             file: "crates/authbits/src/mac.rs",
@@ -17,6 +18,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "outputs opened before what they were computed from is checked",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "no_output_is_opened_before_the_check",
         edits: &[Edit {
             file: "crates/authbits/src/online.rs",
@@ -27,6 +29,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "output shares shown as they are",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "opened_shares_do_not_tell_what_their_party_has_put_in",
         edits: &[Edit {
             file: "crates/authbits/src/online.rs",
@@ -37,6 +40,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "base points that are of use to another pair",
         package: "ostrakon-authbits",
+        suite: None,
         test: "a_base_message_of_another_pair_place_or_run_opens_nothing",
         edits: &[Edit {
             file: "crates/authbits/src/ot/base.rs",
@@ -47,6 +51,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a neutral point of an owner",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "base_points_that_are_neutral_or_none_are_refused",
         edits: &[Edit {
             file: "crates/authbits/src/ot/base.rs",
@@ -57,6 +62,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "streams that are read twice at the same place",
         package: "ostrakon-authbits",
+        suite: None,
         test: "no_place_of_a_stream_serves_twice",
         edits: &[Edit {
             file: "crates/authbits/src/ot/mod.rs",
@@ -67,6 +73,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "masks of outputs that are used again",
         package: "ostrakon-authbits",
+        suite: None,
         test: "no_place_of_a_stream_serves_twice",
         edits: &[Edit {
             file: "crates/authbits/src/ot/mod.rs",
@@ -77,6 +84,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "tweaks that are the same for each word of rows",
         package: "ostrakon-authbits",
+        suite: None,
         test: "no_tweak_repeats",
         edits: &[Edit {
             file: "crates/authbits/src/triples/leaky.rs",
@@ -87,6 +95,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "tweaks that do not tell the two directions of a pair",
         package: "ostrakon-authbits",
+        suite: None,
         test: "no_tweak_repeats",
         edits: &[Edit {
             file: "crates/authbits/src/triples/leaky.rs",
@@ -97,6 +106,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "columns that do not fit the bits",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "a_false_correction_in_one_tree_guesses_a_digit_of_delta",
         edits: &[Edit {
             file: "crates/authbits/src/ot/extension.rs",
@@ -107,6 +117,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "views that are not compared",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "an_opening_that_differs_between_peers_is_found_by_the_views",
         edits: &[Edit {
             file: "crates/authbits/src/run.rs",
@@ -117,6 +128,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a number used again after a preparation that broke off",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "a_preparation_that_broke_off_is_not_begun_again",
         edits: &[Edit {
             file: "crates/authbits/src/journal.rs",
@@ -127,6 +139,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "leaky triples that are not checked",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "a_wrong_u_survives_half_and_tells_only_x",
         edits: &[Edit {
             file: "crates/authbits/src/triples/leaky.rs",
@@ -137,6 +150,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "differences in buckets that are not checked",
         package: "ostrakon-authbits",
+        suite: None,
         test: "a_lied_difference_is_found_before_anything_is_stock",
         edits: &[Edit {
             file: "crates/authbits/src/triples/bucket.rs",
@@ -147,6 +161,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a segment used on after it has failed",
         package: "ostrakon-authbits",
+        suite: None,
         test: "n1_a_failed_mac_check_burns_the_key",
         edits: &[Edit {
             file: "crates/authbits/src/segment.rs",
@@ -157,6 +172,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "shares of another key",
         package: "ostrakon-authbits",
+        suite: Some("authbits"),
         test: "n2_shares_of_another_key_are_refused",
         edits: &[Edit {
             file: "crates/authbits/src/segment.rs",
@@ -167,6 +183,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "an import of what its source has not checked",
         package: "ostrakon-authbits",
+        suite: None,
         test: "a_wrong_product_is_found_before_it_is_imported",
         edits: &[Edit {
             file: "crates/authbits/src/online.rs",
@@ -177,6 +194,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a report adjusted twice",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_report_is_adjusted_once_also_after_a_restart",
         edits: &[Edit {
             file: "crates/stats/src/marks.rs",
@@ -187,6 +205,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "both fields of a report shown",
         package: "ostrakon-stats",
+        suite: None,
         test: "no_report_ever_shows_both_fields",
         edits: &[Edit {
             file: "crates/stats/src/marks.rs",
@@ -197,6 +216,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a complaint that shows every report",
         package: "ostrakon-stats",
+        suite: None,
         test: "every_message_of_one_of_two",
         edits: &[
             Edit {
@@ -214,6 +234,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a list of accepted reports that a member has not signed",
         package: "ostrakon-stats",
+        suite: None,
         test: "nothing_of_a_report_is_shown_before_all_have_signed_the_list",
         edits: &[Edit {
             file: "crates/stats/src/intake.rs",
@@ -224,6 +245,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "points of an opening that are not proved",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_member_that_shows_a_wrong_point_is_named",
         edits: &[Edit {
             file: "crates/stats/src/opening.rs",
@@ -234,6 +256,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a minimum that the excluded count towards",
         package: "ostrakon-stats",
+        suite: None,
         test: "too_few_after_exclusions_shows_nothing",
         edits: &[Edit {
             file: "crates/stats/src/intake.rs",
@@ -244,6 +267,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a check value that nobody compares",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_wrong_check_value_excludes_its_reporter_on_public_evidence",
         edits: &[Edit {
             file: "crates/stats/src/intake.rs",
@@ -254,6 +278,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a report that its sender has not made",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_copied_ephemeral_under_another_label_is_refused",
         edits: &[Edit {
             file: "crates/stats/src/report/mod.rs",
@@ -264,6 +289,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "fields of a report that are proven by their sum alone",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_copied_ephemeral_that_another_field_takes_away_is_refused",
         edits: &[Edit {
             file: "crates/stats/src/report/proof.rs",
@@ -274,6 +300,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a base of proofs that reporters share",
         package: "ostrakon-stats",
+        suite: None,
         test: "twins_are_of_one_reporter_under_one_scope",
         edits: &[Edit {
             file: "crates/stats/src/report/proof.rs",
@@ -284,6 +311,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "places of things that do not hang on what members show",
         package: "ostrakon-stats",
+        suite: None,
         test: "whoever_writes_the_question_does_not_choose_where_things_fall",
         edits: &[Edit {
             file: "crates/stats/src/opening/places.rs",
@@ -294,6 +322,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "parts of the places that a member has shown before",
         package: "ostrakon-stats",
+        suite: None,
         test: "whoever_writes_the_question_does_not_choose_where_things_fall",
         edits: &[Edit {
             file: "crates/stats/src/opening/places.rs",
@@ -304,6 +333,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "a part of the places that is another member's",
         package: "ostrakon-stats",
+        suite: None,
         test: "a_member_has_one_part_in_a_question_and_no_choice_of_it",
         edits: &[Edit {
             file: "crates/stats/src/opening/places.rs",
@@ -314,6 +344,7 @@ pub(super) const STATISTICS: &[Tested] = &[
     Tested {
         name: "an entry that its contributor has not signed",
         package: "ostrakon-computation",
+        suite: None,
         test: "unfounded_lists_name_their_member_and_lacking_bodies_who_lists_them",
         edits: &[Edit {
             file: "crates/computation/src/seal.rs",

@@ -7,6 +7,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "one random weight for all equations of a branch",
         package: "ostrakon-onepass",
+        suite: None,
         test: "equations_whose_errors_cancel_are_each_refused",
         edits: &[Edit {
             file: "crates/onepass/src/proofs/combination.rs",
@@ -17,6 +18,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "check words answered whatever their digest",
         package: "ostrakon-additive",
+        suite: Some("additive"),
         test: "false_u_before_its_digest",
         edits: &[Edit {
             file: "crates/additive/src/three/checks.rs",
@@ -27,6 +29,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a row at the own address that somebody else wrote",
         package: "ostrakon-messaging",
+        suite: None,
         test: "copies::",
         edits: &[Edit {
             file: "crates/messaging/src/talk.rs",
@@ -37,6 +40,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a conversation goes on before a board was read",
         package: "ostrakon-messaging",
+        suite: None,
         test: "copies::",
         edits: &[Edit {
             file: "crates/messaging/src/rounds.rs",
@@ -47,6 +51,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a statement without the trail",
         package: "ostrakon-onepass",
+        suite: None,
         test: "a_step_after_the_same_tables_and_another_course_is_refused",
         edits: &[Edit {
             file: "crates/onepass/src/statement.rs",
@@ -57,6 +62,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "one challenge for all ballots",
         package: "ostrakon-onepass",
+        suite: None,
         test: "each_ballot_answers_a_challenge_of_its_own",
         edits: &[Edit {
             file: "crates/onepass/src/statement.rs",
@@ -67,6 +73,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a close is not vouched for",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "turnout::",
         edits: &[Edit {
             file: "crates/decide/src/chain/vouch.rs",
@@ -77,6 +84,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a close hides what a server holds",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "turnout::",
         edits: &[Edit {
             file: "crates/decide/src/chain/vouch.rs",
@@ -87,6 +95,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "fewer than the quorum are opened",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "turnout::",
         edits: &[Edit {
             file: "crates/decide/src/chain/rules.rs",
@@ -97,6 +106,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a device signs several steps for one place",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "a_device_hands_in_the_same_bytes_while_the_head_stands",
         edits: &[Edit {
             file: "crates/decide/src/device/visit.rs",
@@ -107,6 +117,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "one server's receipt is enough",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "a_receipt_is_signed_by_two_servers_and_by_nobody_else",
         edits: &[Edit {
             file: "crates/decide/src/device/receipt.rs",
@@ -117,6 +128,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "whoever does not have a join link asks by it",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "nothing_that_a_server_makes_or_changes_is_taken",
         edits: &[Edit {
             file: "crates/decide/src/draft/gathering.rs",
@@ -127,6 +139,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a request is made in somebody's name",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "nothing_that_a_server_makes_or_changes_is_taken",
         edits: &[Edit {
             file: "crates/decide/src/draft/gathering.rs",
@@ -137,6 +150,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a server answers requests in the creator's place",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "only_the_creator_makes_the_link_and_answers",
         edits: &[Edit {
             file: "crates/decide/src/draft/gathering.rs",
@@ -147,6 +161,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "anybody deposits in anybody's name",
         package: "ostrakon-decide",
+        suite: Some("decisions"),
         test: "a_deposit_is_its_owners_and_ends",
         edits: &[Edit {
             file: "crates/decide/src/keys/shares.rs",
@@ -157,6 +172,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a server publishes on its own word",
         package: "ostrakon-node",
+        suite: None,
         test: "epochs::tests",
         edits: &[Edit {
             file: "crates/node/src/state/epochs.rs",
@@ -167,6 +183,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "two servers publish, however many may be corrupt",
         package: "ostrakon-node",
+        suite: None,
         test: "every_count_for_every_trust_and_number_of_servers",
         edits: &[Edit {
             file: "crates/node/src/provider/trusts.rs",
@@ -179,6 +196,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a corrupt server alone refuses what all others publish",
         package: "ostrakon-node",
+        suite: None,
         test: "no_two_honest_servers_publish_and_refuse_what_both_found",
         edits: &[Edit {
             file: "crates/node/src/provider/trusts.rs",
@@ -189,6 +207,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a batch is ready when one server holds it",
         package: "ostrakon-node",
+        suite: None,
         test: "state::tests",
         edits: &[Edit {
             file: "crates/node/src/state/batches.rs",
@@ -199,6 +218,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a renewal without a server that has its data",
         package: "ostrakon-node",
+        suite: None,
         test: "states_of_one_server_or_of_two_generations_make_none",
         edits: &[Edit {
             file: "crates/node/src/renewal/merge.rs",
@@ -209,6 +229,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a list of another number of logs is read",
         package: "ostrakon-node",
+        suite: None,
         test: "what_was_said_in_the_first_language_keeps_its_form",
         edits: &[Edit {
             file: "crates/node/src/state/announcement.rs",
@@ -219,6 +240,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "corrupt servers seat everybody by taking turns",
         package: "ostrakon-node",
+        suite: None,
         test: "corrupt_servers_together_do_not_outrun_the_honest_ones",
         edits: &[Edit {
             file: "crates/node/src/state/room.rs",
@@ -229,6 +251,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "who gives out slots beyond an eighth leaves the others less than the minimum",
         package: "ostrakon-node",
+        suite: None,
         test: "who_gives_out_far_more_than_the_others_leaves_them_the_minimum",
         edits: &[Edit {
             file: "crates/node/src/state/room.rs",
@@ -239,6 +262,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "an epoch is closed that the others do not say is due",
         package: "ostrakon-node",
+        suite: Some("simulation"),
         test: "a_scheduler_whose_clock_is_ahead_closes_nothing_early",
         edits: &[
             Edit {
@@ -256,6 +280,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "all own words count as unechoed, not the first alone",
         package: "ostrakon-node",
+        suite: None,
         test: "who_is_kept_from_echoing_by_another_is_not_silent",
         edits: &[Edit {
             file: "crates/node/src/memory/logs.rs",
@@ -266,6 +291,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "what lacks most is prepared first, however large it is",
         package: "ostrakon-node",
+        suite: None,
         test: "a_giant_room_keeps_no_other_from_its_batch",
         edits: &[Edit {
             file: "crates/node/src/state/scheduling.rs",
@@ -276,6 +302,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "what an invitation is is told to whoever names it",
         package: "ostrakon-broadcast",
+        suite: None,
         test: "what_a_key_did_not_sign_is_refused_alike",
         edits: &[Edit {
             file: "crates/broadcast/src/hosting/log.rs",
@@ -287,6 +314,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "what is bound to one use can be bound to another",
         package: "ostrakon-store",
+        suite: Some("contract"),
         test: "on_sqlite::an_item_is_used_for_one_thing",
         edits: &[Edit {
             file: "crates/store/src/jobs/items.rs",
@@ -297,6 +325,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "words of jobs are played by author, not as they were delivered",
         package: "ostrakon-store",
+        suite: Some("contract"),
         test: "on_sqlite::words_of_jobs",
         edits: &[Edit {
             file: "crates/store/src/jobs/words.rs",
@@ -307,6 +336,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "two servers describe an epoch, however many may be corrupt",
         package: "ostrakon-mixing",
+        suite: None,
         test: "of_other_numbers_of_servers_all_must_say_it",
         edits: &[Edit {
             file: "crates/mixing/src/envelope.rs",
@@ -317,6 +347,7 @@ pub(super) const TESTED: &[Tested] = &[
     Tested {
         name: "a board that one server signed",
         package: "ostrakon-broadcast",
+        suite: None,
         test: "as_many_signatures_are_needed_as_one_of_which_is_honest",
         edits: &[Edit {
             file: "crates/broadcast/src/board.rs",

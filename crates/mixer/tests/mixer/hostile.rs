@@ -94,13 +94,15 @@ async fn turned(n: usize, will: Will, seed: u8) -> (World, usize) {
     assert_eq!(devices.read(), said);
     // Other rounds, all of them with the turncoats: they come back when they have caught up.
     let contradictions = || turncoats.iter().map(Turncoat::contradictions).sum();
+    let needed = n == 3 * world.corrupt() + 1;
     for round in 1..=MORE_ROUNDS {
         let more = lines(&format!("more {round}"), n + 3);
         let mut devices = Devices::saying(&world, &more, seed + round);
-        // Whom the others convict makes no more stock with them: who came too late for a round that
+        // Whom the others convict makes no more stock with them, and of 3t + 1 servers each is
+        // needed for it, who may keep it back by being late: who came too late for a round that
         // there was stock for has none to come out in.
         let ended = |devices: &Devices| {
-            devices.all_said() || contradictions() > 0 && devices.out_of_stock()
+            devices.all_said() || (needed || contradictions() > 0) && devices.out_of_stock()
         };
         devices.until(&world, "more", ended).await;
         if contradictions() > 0 || will != Will::Equivocates {
