@@ -90,7 +90,7 @@ pub fn promise(description: &Description) -> String {
     let lasting = match (servers - (3 * corrupt + 1)).min(corrupt) {
         0 => format!(
             "but new rounds need all {servers}: without one, what is prepared lasts for a few rounds, \
-             which open pages use up within a minute, then the room waits, and one that lies can have \
+             which open pages use up within half a minute, then the room waits, and one that lies can have \
              it thrown away. If a server may be down for long, found the room with {} servers, which \
              go on without one",
             servers + 1

@@ -154,7 +154,7 @@ export const de: typeof en = {
     stock: (servers, spare) =>
       spare
         ? 'Runden werden im Voraus vorbereitet, auch ohne einen Server, der fehlt.'
-        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in einer Minute, denn jede offene Seite nimmt daran teil; ein Server, der betrügt, kann sie sofort wegwerfen lassen. Dann wartet der Raum, bis der Server zurück ist.`,
+        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die zwei oder drei vorbereiteten verbraucht, oft in einer halben Minute, denn jede offene Seite nimmt daran teil; ein Server, der betrügt, kann sie sofort wegwerfen lassen. Dann wartet der Raum, bis der Server zurück ist.`,
     not: 'Die Server sehen, dass dein Gerät mitmacht, und von wo. Was es sagt, sehen sie nicht.',
   },
 };

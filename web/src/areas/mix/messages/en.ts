@@ -153,7 +153,7 @@ export const en = {
     stock: (servers: number, spare: boolean) =>
       spare
         ? 'Rounds are prepared in advance. They go on being prepared without a server that is away.'
-        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within a minute, as every open page takes part in them; one that cheats can have them thrown away at once. Then the room waits until it is back.`,
+        : `Rounds are prepared in advance, and that needs all ${servers} servers. While one is away, the two or three that are prepared are used up, often within half a minute, as every open page takes part in them; one that cheats can have them thrown away at once. Then the room waits until it is back.`,
     not: 'Servers see that your device takes part, and from where. They do not see what it says.',
   },
 };
