@@ -90,16 +90,21 @@ async fn turned(n: usize, will: Will, seed: u8) -> (World, usize) {
         world.kill(i);
         turncoats.push(Turncoat::start(&world.place(i), will).await);
     }
-    devices.until(&world, "said", Devices::all_said).await;
-    assert_eq!(devices.read(), said);
+    // Of 3t + 1 servers each is needed for more stock, and may keep it back, by being late, too.
+    // Rounds that are promised can be over on a slow machine before everybody is in one.
+    let needed = n == 3 * world.corrupt() + 1;
+    let over = |devices: &Devices| devices.all_said() || needed && devices.out_of_stock();
+    devices.until(&world, "said", over).await;
+    devices.until(&world, "told", Devices::nothing_is_lost).await;
+    let read = devices.read();
+    let right = read.iter().all(|line| said.contains(line));
+    assert!(read == said || needed && right && !read.is_empty(), "{read:?}");
     // Other rounds, all of them with the turncoats: they come back when they have caught up.
     let contradictions = || turncoats.iter().map(Turncoat::contradictions).sum();
-    let needed = n == 3 * world.corrupt() + 1;
     for round in 1..=MORE_ROUNDS {
         let more = lines(&format!("more {round}"), n + 3);
         let mut devices = Devices::saying(&world, &more, seed + round);
-        // Whom the others convict makes no more stock with them, and of 3t + 1 servers each is
-        // needed for it, who may keep it back by being late: who came too late for a round that
+        // Whom the others convict makes no more stock with them: who came too late for a round that
         // there was stock for has none to come out in.
         let ended = |devices: &Devices| {
             devices.all_said() || (needed || contradictions() > 0) && devices.out_of_stock()

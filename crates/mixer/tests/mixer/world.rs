@@ -230,6 +230,13 @@ impl Devices {
         self.news.iter().all(said) && self.read().len() >= self.visitors.len()
     }
 
+    /// Whoever was told that its line is in has read it, or was told since to say it again.
+    pub fn nothing_is_lost(&self) -> bool {
+        let published = |news: &Vec<News>| news.iter().any(|n| matches!(n, News::Published(_)));
+        let waits = |news: &Vec<News>| matches!(news.last(), Some(News::In(_)));
+        self.news.iter().all(|news| published(news) || !waits(news))
+    }
+
     /// No round is under way, and none is to come, as the first device heard.
     pub fn out_of_stock(&self) -> bool {
         let here = self.visitors[0].here();
