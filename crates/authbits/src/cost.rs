@@ -15,7 +15,7 @@
 
 use crate::circuit::Circuit;
 use crate::ot::{HASHES, KEY_BITS, LEVELS, Width, trees, words_of_lot};
-use crate::segment::SegmentSpec;
+use crate::spec::SegmentSpec;
 use crate::triples::leaky;
 
 /// Bytes that one party sends, and rounds.

@@ -11,7 +11,7 @@ use ostrakon_crypto::{Digest, Secret, Transcript};
 use ostrakon_party::{Party, PartyId, Roster};
 
 use crate::params::BadSpec;
-use crate::segment::SegmentSpec;
+use crate::spec::SegmentSpec;
 
 /// Where a party writes down what it has used, and what it said, before it says it.
 pub trait Journal {

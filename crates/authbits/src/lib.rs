@@ -33,6 +33,7 @@ pub mod programs;
 mod run;
 mod segment;
 mod shares;
+mod spec;
 #[cfg(test)]
 mod tests;
 mod triples;
@@ -43,6 +44,7 @@ pub use bits::Bits;
 pub use journal::{Journal, NoTicket, Ticket};
 pub use ot::base::BaseKeys;
 pub use run::Kind;
-pub use segment::{Segment, SegmentSpec, Unprepared, prepare, prepare_with};
+pub use segment::{Segment, Unprepared, prepare, prepare_with};
 pub use shares::{KeyId, MacKey, Shares};
+pub use spec::SegmentSpec;
 pub use triples::bound;

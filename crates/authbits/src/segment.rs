@@ -1,8 +1,8 @@
 //! A segment: one key, a stock of triples, one computation.
 
 use futures::future::FutureExt;
-use ostrakon_crypto::{Digest, Secret, Transcript};
-use ostrakon_party::{Instance, InstanceKind, Party, PartyId};
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_party::{Party, PartyId};
 
 use crate::abort::{Abort, Refused};
 use crate::bits::{Bits, words_of};
@@ -11,65 +11,11 @@ use crate::mac::Opened;
 use crate::ot::base::BaseKeys;
 use crate::ot::extension::{Lane, Lot, extend_into};
 use crate::ot::{MacSums, Setup, Width, words_of_lot};
-use crate::params::{self, BadSpec};
 use crate::run::{Run, guarded};
 use crate::shares::{KeyId, MacKey, Shares};
+use crate::spec::SegmentSpec;
 use crate::triples::leaky::{self, Leaky, Mask, Multiplying};
-use crate::triples::{Triples, bound, bucket};
-
-/// What the parties agree on before they prepare a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SegmentSpec {
-    /// Its number, never used twice in a session, also not after a run that broke off:
-    /// [`Ticket::take`] sees to it.
-    pub number: u64,
-    /// ℓ, the triples.
-    pub triples: usize,
-    /// B, the size of a bucket.
-    pub bucket: usize,
-    /// The bound that is asked for: a cheater succeeds with at most 2^-security. Less than 40 is
-    /// for tests.
-    pub security: u32,
-}
-
-impl SegmentSpec {
-    /// The run's name. The whole specification is part of it.
-    pub fn instance(&self) -> Instance {
-        let mut transcript = Transcript::new("ostrakon/v1/authbits/segment scope");
-        transcript
-            .number(self.number)
-            .number(self.triples as u64)
-            .number(self.bucket as u64)
-            .number(u64::from(self.security));
-        let scope = transcript.finish().0[..16].try_into().expect("half of 32 bytes");
-        Instance { kind: InstanceKind::Batch, scope, number: self.number }
-    }
-
-    /// Whether `parties` parties may prepare it.
-    ///
-    /// # Errors
-    /// If a limit is passed, or the bound is worse than asked.
-    pub fn validate(&self, parties: usize) -> Result<(), BadSpec> {
-        if !(2..=params::MAX_PARTIES).contains(&parties) {
-            return Err(BadSpec::Parties);
-        }
-        let sizes = (1..=params::MAX_TRIPLES).contains(&self.triples)
-            && (1..=params::MAX_BUCKET).contains(&self.bucket);
-        if !sizes {
-            return Err(BadSpec::Size);
-        }
-        let log2 = bound::segment(parties, self.triples, self.bucket);
-        if log2 > -f64::from(self.security) {
-            return Err(BadSpec::Bound { asked: self.security, log2 });
-        }
-        Ok(())
-    }
-
-    /// N, the leaky triples.
-    pub fn leaky(&self) -> usize {
-        self.triples * self.bucket
-    }
-}
+use crate::triples::{Triples, bucket};
 
 /// A prepared segment at one party, in memory only: nothing is left to use after a restart, and a
 /// [`Ticket`] is good for one preparation. Every call either succeeds or burns it; a call whose

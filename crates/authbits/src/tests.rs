@@ -16,8 +16,9 @@ use crate::mac::sum_vanishes;
 use crate::ot::base::{BaseKey, draw_delta};
 use crate::ot::{Delta, KEY_BITS, Setup, TREES, Width, words_of_lot};
 use crate::run::{Kind, Run, guarded};
-use crate::segment::{Segment, SegmentSpec, finish, unchecked};
+use crate::segment::{Segment, finish, unchecked};
 use crate::shares::Shares;
+use crate::spec::SegmentSpec;
 use crate::triples::leaky::{self, Leaky, Mask};
 
 #[path = "../tests/authbits/interval.rs"]

@@ -202,7 +202,7 @@ mod tests {
     use ostrakon_testkit::{Network, World};
 
     use super::*;
-    use crate::segment::SegmentSpec;
+    use crate::spec::SegmentSpec;
 
     fn run_of(world: &World, party: u8, number: u64) -> Run {
         let spec = SegmentSpec { number, triples: 1, bucket: 1, security: 0 };

@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
     use crate::ot::KEY_BITS;
-    use crate::segment::SegmentSpec;
+    use crate::spec::SegmentSpec;
 
     /// Equal rows are hashed differently in every place: by index, ordered pair, and run. A tweak
     /// that served twice would hide two strings by the same bits.
