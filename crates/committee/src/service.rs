@@ -3,116 +3,32 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use ostrakon_computation::{
-    Announced, Archive, BadDraft, Cancellation, Committee, ComputationId, Conclusion, Contributors,
-    Draft, Input, Order, SignedDraft, Statement,
+    Announced, Archive, Cancellation, Committee, ComputationId, Conclusion, Contributors, Draft,
+    Input, Order, SignedDraft, Statement,
 };
-use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_party::Party;
+use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex as Turn;
 use tokio::task::JoinSet;
 
-use crate::course::{Course, Figures, Turns, Uploaded};
+use crate::course::{Course, Figures, Uploaded};
 use crate::job::{Job, Jobs, Price};
-use crate::peers::Peers;
+use crate::member::{Config, Member, Open, Refused};
 use crate::store::{Again, Store, StoreError};
 use crate::view::View;
 
 /// How many of the shortest pauses pass between two looks at what is over.
 const BETWEEN_SWEEPS: u32 = 50;
 
-/// What a member is made from.
-pub struct Config {
-    /// Whose member it is.
-    pub committee: Committee,
-    /// Its identity.
-    pub signing: SigningKey,
-    /// This member among the others, in the committee's session.
-    pub party: Party,
-    /// What it can compute.
-    pub jobs: Jobs,
-    /// Who may ask; none for everybody.
-    pub creators: Option<Vec<VerifyingKey>>,
-    /// Its memory.
-    pub store: Store,
-    /// The others, as everybody sees them.
-    pub peers: Arc<dyn Peers>,
-    /// Seconds since 1970.
-    pub clock: fn() -> u64,
-    /// Fills bytes from a cryptographic generator.
-    pub entropy: fn(&mut [u8]),
-    /// How often the others are looked at while something is under way.
-    pub pause: Duration,
-    /// How many computations may be under way at a time, those that wait for inputs included.
-    pub open: Open,
-    /// How many computations are computed at a time; those that wait for other members do not
-    /// count.
-    pub at_a_time: usize,
-    /// How much answers may tell of any one contributor in all, in thousandths of ε; without, any
-    /// question is taken.
-    pub budget: Option<u64>,
-    /// How long what is over is kept, inputs and all; then its archive alone is. For ever if none.
-    pub keep: Option<Duration>,
-}
-
-/// How many computations a member has at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Open {
-    /// That have not come to an end, of one creator.
-    pub of_one: usize,
-    /// That have not come to an end, in all.
-    pub in_all: usize,
-    /// Whatever their state. What has ended without a result makes room for others.
-    pub kept: usize,
-}
-
-/// Why a request was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// There is no such thing.
-    #[error("{0}")]
-    NotFound(&'static str),
-    /// It contradicts what is known, or comes too late or too early.
-    #[error("{0}")]
-    Conflict(String),
-    /// It is not sound.
-    #[error("{0}")]
-    Unsound(String),
-    /// Who asks may not.
-    #[error("{0}")]
-    Forbidden(String),
-    /// The member has no room, or cannot write.
-    #[error("{0}")]
-    Unavailable(String),
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "nothing can be written");
-        Self::Unavailable("this server cannot write at the moment; try again later".into())
-    }
-}
-
-impl From<BadDraft> for Refused {
-    fn from(error: BadDraft) -> Self {
-        Self::Unsound(error.to_string())
-    }
-}
-
 /// A member of a committee. Clones are the same member.
 #[derive(Clone)]
 pub struct Service(Arc<Inner>);
 
-pub(crate) struct Inner {
-    pub config: Config,
-    pub number: usize,
-    pub digest: Digest,
-    pub runtime: Handle,
-    pub turns: Turns,
+struct Inner {
+    member: Arc<Member>,
     courses: Mutex<BTreeMap<ComputationId, Arc<Course>>>,
     /// Held by whoever adds a computation, from the count of those there are to its being one.
     creating: Turn<()>,
@@ -125,20 +41,15 @@ impl Service {
     /// # Errors
     /// If its memory cannot be read, or it is no member.
     pub async fn start(config: Config) -> Result<Self, StoreError> {
-        let number = config.party.id.index();
         let remembered = config.store.computations(config.committee.members.len()).await?;
         let inner = Arc::new(Inner {
-            number,
-            digest: config.committee.digest(),
-            runtime: Handle::current(),
-            turns: Turns::new(config.at_a_time, number),
-            config,
+            member: Arc::new(Member::new(config, Handle::current())),
             courses: Mutex::default(),
             creating: Turn::default(),
             tasks: Mutex::default(),
         });
         for computation in remembered {
-            inner.follow(Course::remembered(&inner, computation));
+            inner.follow(Course::remembered(&inner.member, computation));
         }
         let sweeping = sweep(Arc::downgrade(&inner));
         inner.tasks.lock().expect("no panic while held").spawn(sweeping);
@@ -152,22 +63,26 @@ impl Service {
             course.give_up();
         }
         tasks.shutdown().await;
-        self.0.config.store.close().await;
+        self.config().store.close().await;
+    }
+
+    fn config(&self) -> &Config {
+        &self.0.member.config
     }
 
     /// Whose member this is.
     pub fn committee(&self) -> &Committee {
-        &self.0.config.committee
+        &self.config().committee
     }
 
     /// This member's number.
     pub fn number(&self) -> usize {
-        self.0.number
+        self.0.member.number
     }
 
     /// The jobs that it knows.
     pub fn jobs(&self) -> &Jobs {
-        &self.0.config.jobs
+        &self.config().jobs
     }
 
     /// Takes a draft (C2). The same one again changes nothing.
@@ -175,39 +90,39 @@ impl Service {
     /// # Errors
     /// [`Refused`].
     pub async fn create(&self, draft: SignedDraft) -> Result<ComputationId, Refused> {
-        let inner = &self.0;
-        draft.verify(&inner.digest)?;
+        let (inner, config) = (&self.0, self.config());
+        draft.verify(&inner.member.digest)?;
         let id = draft.draft.id();
         if inner.course(&id).is_some() {
             return Ok(id);
         }
-        if inner.config.store.buried(&id).await?.is_some() {
+        if config.store.buried(&id).await?.is_some() {
             return Err(Refused::Conflict(
                 "this question is over and was deleted: ask it anew, with a draft of its own"
                     .into(),
             ));
         }
         let creator = &draft.draft.creator;
-        if inner.config.creators.as_ref().is_some_and(|admitted| !admitted.contains(creator)) {
+        if config.creators.as_ref().is_some_and(|admitted| !admitted.contains(creator)) {
             return Err(Refused::Forbidden(
                 "this server takes questions of known creators only; ask its operator to add your key"
                     .into(),
             ));
         }
-        let job = inner.config.jobs.get(&draft.draft.job).ok_or_else(|| {
-            let known = inner.config.jobs.names().join(", ");
+        let job = config.jobs.get(&draft.draft.job).ok_or_else(|| {
+            let known = config.jobs.names().join(", ");
             Refused::Unsound(format!("this server computes {known}, not {}", draft.draft.job))
         })?;
-        job.judge(&draft.draft, &inner.config.committee).map_err(Refused::Unsound)?;
+        job.judge(&draft.draft, &config.committee).map_err(Refused::Unsound)?;
         if let Some(why) = self.too_dear(job.as_ref(), &draft.draft) {
             return Err(Refused::Unsound(why.into()));
         }
-        if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
+        if draft.draft.closes.is_some_and(|closes| closes <= (config.clock)()) {
             return Err(Refused::Unsound("the date of closing is past".into()));
         }
         // Apart from who asks, who may hang up between the disk and the memory.
         let service = self.clone();
-        let adding = inner.runtime.spawn(async move { service.add(draft).await });
+        let adding = inner.member.runtime.spawn(async move { service.add(draft).await });
         adding.await.map_err(|_| Refused::Unavailable("this server stops".into()))??;
         Ok(id)
     }
@@ -222,11 +137,11 @@ impl Service {
             let entries = match draft.draft.earlier() {
                 Some(earlier) => self.begin_again(earlier, &draft).await?,
                 None => {
-                    inner.config.store.add(&draft).await?;
+                    self.config().store.add(&draft).await?;
                     Vec::new()
                 }
             };
-            inner.follow(Course::new(inner, draft, entries));
+            inner.follow(Course::new(&inner.member, draft, entries));
         }
         Ok(())
     }
@@ -234,7 +149,7 @@ impl Service {
     /// Why a member that keeps a budget for each contributor does not take this, if it does not.
     fn too_dear(&self, job: &dyn Job, draft: &Draft) -> Option<&'static str> {
         let named = !matches!(draft.contributors, Contributors::Anyone);
-        match (self.0.config.budget, job.price(draft)) {
+        match (self.config().budget, job.price(draft)) {
             (None, _) | (_, Price::None) => None,
             (Some(_), Price::Exact) => Some(
                 "this server takes only questions whose answers have noise that hides all of what \
@@ -261,8 +176,8 @@ impl Service {
         let course = inner.course(earlier).ok_or(Refused::NotFound(
             "this server knows no such first question, or has deleted it since it was over",
         ))?;
-        let (seal, most) = course.again(inner, &draft.draft).await?;
-        let begun = inner.config.store.add_again(draft, (earlier, &seal), most).await?;
+        let (seal, most) = course.again(&inner.member, &draft.draft).await?;
+        let begun = self.config().store.add_again(draft, (earlier, &seal), most).await?;
         let why = match begun {
             Again::Begun => return Ok(seal.inputs),
             Again::UsedUp => "as many questions were asked as those who contributed were told",
@@ -275,7 +190,7 @@ impl Service {
     /// been over for the longest, makes room.
     async fn has_room(&self, creator: &VerifyingKey) -> Result<(), Refused> {
         let courses = self.courses();
-        let Open { of_one, in_all, kept } = self.0.config.open;
+        let Open { of_one, in_all, kept } = self.config().open;
         let open: Vec<_> = courses.iter().filter(|course| course.is_open()).collect();
         if open.iter().filter(|course| course.creator() == creator).count() >= of_one {
             return Err(Refused::Unavailable(format!(
@@ -396,7 +311,7 @@ impl Service {
 
     /// Its memory.
     pub(crate) fn store(&self) -> &Store {
-        &self.0.config.store
+        &self.config().store
     }
 
     /// This member's own statements.
@@ -426,7 +341,7 @@ impl Service {
         body: &Digest,
     ) -> Result<Vec<u8>, Refused> {
         self.course(id)?;
-        let input = self.0.config.store.input(id, contributor, body).await?;
+        let input = self.config().store.input(id, contributor, body).await?;
         Ok(input.ok_or(Refused::NotFound("this server holds no such input"))?.encode())
     }
 
@@ -448,14 +363,14 @@ impl Service {
             let archive = course.archive();
             return archive.ok_or_else(|| Refused::Conflict("there is no result yet".into()));
         }
-        let buried = self.0.config.store.buried(id).await?;
+        let buried = self.config().store.buried(id).await?;
         buried.flatten().ok_or(Refused::NotFound("this server knows no result of this name"))
     }
 
     /// An archive's result in its job's words; null if nothing was computed.
     pub fn render(&self, archive: &Archive) -> Value {
         let draft = &archive.draft.draft;
-        match (&archive.conclusion, self.0.config.jobs.get(&draft.job)) {
+        match (&archive.conclusion, self.config().jobs.get(&draft.job)) {
             (Conclusion::Reached(result), Some(job)) => job.render(draft, &result.0),
             _ => Value::Null,
         }
@@ -476,14 +391,15 @@ impl Service {
 /// without an end, for as long as the operator keeps it, but for archives.
 async fn sweep(inner: Weak<Inner>) {
     while let Some(inner) = inner.upgrade() {
-        let now = (inner.config.clock)();
+        let config = &inner.member.config;
+        let now = (config.clock)();
         let courses = Service(Arc::clone(&inner)).courses();
         for course in &courses {
-            if let Err(error) = course.erase_if_due(&inner).await {
+            if let Err(error) = course.erase_if_due(&inner.member).await {
                 tracing::error!(%error, "what was kept for further questions cannot be erased");
             }
         }
-        let keep = inner.config.keep.map(|keep| keep.as_secs());
+        let keep = config.keep.map(|keep| keep.as_secs());
         let due = |over: u64| keep.is_some_and(|keep| over.saturating_add(keep) <= now);
         // One whose inputs are being computed on again is needed.
         let open = courses.iter().filter(|course| course.is_open());
@@ -494,14 +410,14 @@ async fn sweep(inner: Weak<Inner>) {
                 tracing::error!(%error, "what is over cannot be deleted");
             }
         }
-        let pause = inner.config.pause * BETWEEN_SWEEPS;
+        let pause = config.pause * BETWEEN_SWEEPS;
         drop(inner);
         tokio::time::sleep(pause).await;
     }
 }
 
 impl Inner {
-    pub fn course(&self, id: &ComputationId) -> Option<Arc<Course>> {
+    fn course(&self, id: &ComputationId) -> Option<Arc<Course>> {
         self.courses.lock().expect("no panic while held").get(id).cloned()
     }
 
@@ -518,14 +434,8 @@ impl Inner {
     /// Deletes a computation but for its archive.
     async fn bury(&self, course: &Course) -> Result<(), StoreError> {
         course.bury();
-        self.config.store.bury(&course.id, course.archive().as_ref()).await?;
+        self.member.config.store.bury(&course.id, course.archive().as_ref()).await?;
         self.courses.lock().expect("no panic while held").remove(&course.id);
         Ok(())
-    }
-
-    pub fn random(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        (self.config.entropy)(&mut bytes);
-        bytes
     }
 }

@@ -4,12 +4,12 @@ use ostrakon_computation::{Conclusion, Draft, Entry, Seal};
 
 use super::Course;
 use crate::job::Keeping;
-use crate::service::{Inner, Refused};
+use crate::member::{Member, Refused};
 use crate::store::StoreError;
 
 impl Course {
     /// The list that a draft can be computed on again, and how many may in all.
-    pub(crate) async fn again(&self, inner: &Inner, draft: &Draft) -> Result<(Seal, u32), Refused> {
+    pub(crate) async fn again(&self, here: &Member, draft: &Draft) -> Result<(Seal, u32), Refused> {
         let conflict = |why: &str| Err(Refused::Conflict(why.to_owned()));
         let earlier = &self.draft.draft;
         if earlier.creator != draft.creator {
@@ -35,7 +35,7 @@ impl Course {
             ));
         };
         self.job.again(earlier, draft, seal.inputs.len()).map_err(Refused::Unsound)?;
-        match self.keeps(inner).await? {
+        match self.keeps(here).await? {
             Some(Keeping { questions, .. }) => Ok((seal, questions)),
             None => conflict(
                 "what was handed in is erased: it was kept for so many questions, and so long, as \
@@ -45,7 +45,7 @@ impl Course {
     }
 
     /// For how much its inputs are kept; none if for nothing, or nothing more.
-    pub(super) async fn keeps(&self, inner: &Inner) -> Result<Option<Keeping>, StoreError> {
+    pub(super) async fn keeps(&self, here: &Member) -> Result<Option<Keeping>, StoreError> {
         let (over, gone) = {
             let state = self.state();
             (state.over, state.used_up || state.erased)
@@ -53,24 +53,24 @@ impl Course {
         let Some(keeping) = self.job.keeps(&self.draft.draft).filter(|_| !gone) else {
             return Ok(None);
         };
-        let now = (inner.config.clock)();
+        let now = (here.config.clock)();
         let lasts = over.is_none_or(|over| now < over.saturating_add(keeping.seconds));
-        let used = inner.config.store.used(&self.id).await?;
+        let used = here.config.store.used(&self.id).await?;
         Ok((lasts && used < u64::from(keeping.questions)).then_some(keeping))
     }
 
     /// Erases what was handed in, now that it is of no use.
-    pub(super) async fn erase_inputs(&self, inner: &Inner) -> Result<(), StoreError> {
-        inner.config.store.erase_inputs(&self.id).await?;
+    pub(super) async fn erase_inputs(&self, here: &Member) -> Result<(), StoreError> {
+        here.config.store.erase_inputs(&self.id).await?;
         self.state().used_up = true;
         Ok(())
     }
 
     /// Erases what was kept for further questions when there can be none any more.
-    pub(crate) async fn erase_if_due(&self, inner: &Inner) -> Result<(), StoreError> {
+    pub(crate) async fn erase_if_due(&self, here: &Member) -> Result<(), StoreError> {
         let kept = self.is_over() && !self.state().used_up;
-        if kept && self.keeps(inner).await?.is_none() {
-            self.erase_inputs(inner).await?;
+        if kept && self.keeps(here).await?.is_none() {
+            self.erase_inputs(here).await?;
         }
         Ok(())
     }

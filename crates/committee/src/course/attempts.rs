@@ -11,12 +11,12 @@ use ostrakon_party::{Instance, SessionId};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::tape::{Begun, unwritten};
-use super::turn::Wanted;
 use super::{Course, Trouble};
 use crate::job::{AttemptId, Ended, Run};
 use crate::marks::Marks;
-use crate::service::Inner;
+use crate::member::Member;
 use crate::store::StoreError;
+use crate::turn::Wanted;
 use crate::view::Progress;
 
 /// How many of the shortest pauses pass between an attempt that failed and the next one.
@@ -50,7 +50,7 @@ impl Course {
     /// C8: says for the how manieth time this member is ready, and begins when all are.
     pub(super) async fn attempt(
         self: &Arc<Self>,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         seal: Digest,
     ) -> Result<(), Trouble> {
         let everybody_has_signed = self.state().told.iter().all(|told| told.outcome.is_some());
@@ -58,9 +58,9 @@ impl Course {
             return Ok(());
         }
         if self.state().generation.is_none() {
-            let generation = match self.standing(inner, &seal) {
+            let generation = match self.standing(here, &seal) {
                 Some(generation) => generation,
-                None => self.begin(inner, seal).await?,
+                None => self.begin(here, seal).await?,
             };
             self.state().generation = Some(generation);
         }
@@ -75,9 +75,9 @@ impl Course {
             }
             vector
         };
-        self.retire(inner);
+        self.retire(here);
         let (session, which) = self.session_of(&seal, &vector);
-        let instances = self.instances(inner, which).await;
+        let instances = self.instances(here, which).await;
         let named = Named { session, which, instances: Arc::clone(&instances) };
         let (waiting, handle) = abortable(pending::<()>());
         {
@@ -86,8 +86,8 @@ impl Course {
             state.attempt = Some(Attempt { vector, handle, instances, sent: None });
             state.progress = None;
         }
-        let (course, running) = (Arc::clone(self), Arc::clone(inner));
-        inner.runtime.spawn(async move {
+        let (course, running) = (Arc::clone(self), Arc::clone(here));
+        here.runtime.spawn(async move {
             let _computing = course.computing.read().await;
             let ended = Arc::clone(&course).compute(&running, &named, waiting).await;
             course.ended(&running, (seal, &vector), &named, ended).await;
@@ -96,22 +96,22 @@ impl Course {
     }
 
     /// The generation that was said before a restart, if the attempt goes on.
-    fn standing(&self, inner: &Inner, seal: &Digest) -> Option<u32> {
+    fn standing(&self, here: &Member, seal: &Digest) -> Option<u32> {
         let state = self.state();
-        let (of, generation) = state.told[inner.number].generation()?;
+        let (of, generation) = state.told[here.number].generation()?;
         (self.job.repeats() && !state.another && of == *seal).then_some(generation)
     }
 
     /// Raises the generation, and says so. Who has a result takes part again only if another member
     /// has not.
-    async fn begin(&self, inner: &Inner, seal: Digest) -> Result<u32, Trouble> {
-        let generation = inner.config.store.begin(&self.id).await?;
+    async fn begin(&self, here: &Member, seal: Digest) -> Result<u32, Trouble> {
+        let generation = here.config.store.begin(&self.id).await?;
         if generation > GENERATIONS {
             return Err(Trouble::Stop(format!(
                 "it was begun {GENERATIONS} times and came to no end"
             )));
         }
-        self.say(inner, Said::Ready { seal, generation }).await?;
+        self.say(here, Said::Ready { seal, generation }).await?;
         self.state().another = false;
         Ok(generation)
     }
@@ -132,16 +132,16 @@ impl Course {
     /// C9, on a thread of its own. `None` if it was given up.
     async fn compute(
         self: Arc<Self>,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         named: &Named,
         until: Abortable<Pending<()>>,
     ) -> Option<Result<Vec<u8>, Ended>> {
-        let begun = match self.begun(inner, &named.session).await {
+        let begun = match self.begun(here, &named.session).await {
             Ok(begun) => begun,
             Err(ended) => return Some(Err(ended)),
         };
         let (done, told) = oneshot::channel();
-        let (course, running, named) = (Arc::clone(&self), Arc::clone(inner), named.clone());
+        let (course, running, named) = (Arc::clone(&self), Arc::clone(here), named.clone());
         let thread = std::thread::Builder::new().name("attempt".into()).spawn(move || {
             let ended = course.on_a_thread(&running, &named, begun, until);
             let _ = done.send(ended);
@@ -156,9 +156,9 @@ impl Course {
     }
 
     /// The sealed inputs, in the seal's order.
-    async fn inputs(self: Arc<Self>, inner: Arc<Inner>) -> Result<Vec<Input>, Ended> {
+    async fn inputs(self: Arc<Self>, here: Arc<Member>) -> Result<Vec<Input>, Ended> {
         let sealed = self.state().seal.as_ref().map(|seal| seal.inputs.clone());
-        let kept = inner.config.store.inputs(&self.id).await;
+        let kept = here.config.store.inputs(&self.id).await;
         let mut kept = kept.map_err(|error| Ended::Later(error.to_string()))?;
         let sealed = sealed.unwrap_or_default().into_iter().map(|entry| {
             let input = kept.remove(&entry.input())?;
@@ -169,7 +169,7 @@ impl Course {
 
     fn on_a_thread(
         self: &Arc<Self>,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         named: &Named,
         begun: Begun,
         until: Abortable<Pending<()>>,
@@ -177,19 +177,19 @@ impl Course {
         let Begun { randomness, tape, stuck } = begun;
         let marks = Marks {
             computation: self.id,
-            store: inner.config.store.clone(),
-            runtime: inner.runtime.clone(),
+            store: here.config.store.clone(),
+            runtime: here.runtime.clone(),
         };
         let attempt = named.which;
-        let mut party = inner.config.party.in_session(named.session);
+        let mut party = here.config.party.in_session(named.session);
         if let Some(tape) = tape {
             party = party.recorded(tape);
         }
         let main = async {
-            let loading = inner.runtime.spawn(Arc::clone(self).inputs(Arc::clone(inner))).await;
+            let loading = here.runtime.spawn(Arc::clone(self).inputs(Arc::clone(here))).await;
             let inputs =
                 loading.unwrap_or_else(|stopped| Err(Ended::Later(stopped.to_string())))?;
-            let (about, course) = (self.about(inner), Arc::clone(self));
+            let (about, course) = (self.about(here), Arc::clone(self));
             let progress = Arc::new(move |stage: &str, done, of| {
                 let progress = Progress { stage: stage.to_owned(), done, of, sent: 0 };
                 course.state().progress = Some(progress);
@@ -200,15 +200,15 @@ impl Course {
         let (inputs, behind) = {
             let state = self.state();
             let inputs = state.seal.as_ref().map_or(0, |seal| seal.inputs.len());
-            (inputs, state.told[inner.number].result().is_some())
+            (inputs, state.told[here.number].result().is_some())
         };
         let megabytes = self.job.memory(&self.draft.draft, inputs).div_ceil(MEGABYTE);
         let wanted = Wanted { megabytes, behind };
-        let computed = inner.turns.take(&inner.runtime, wanted, main).boxed_local();
+        let computed = here.turns.take(&here.runtime, wanted, main).boxed_local();
         match futures::executor::block_on(select(computed, select(until, stuck))) {
             Either::Left((Some((ended, room)), _)) => {
                 if ended.is_ok() {
-                    self.keep_room(inner, named, room);
+                    self.keep_room(here, named, room);
                 }
                 Some(ended)
             }
@@ -217,7 +217,7 @@ impl Course {
             ))),
             Either::Right((Either::Left(_), _)) => {
                 // Nobody goes on with a session that was given up.
-                self.forget(inner, &named.instances);
+                self.forget(here, &named.instances);
                 None
             }
             Either::Right((Either::Right(_), _)) => Some(Err(unwritten())),
@@ -226,7 +226,7 @@ impl Course {
 
     async fn ended(
         &self,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         (seal, vector): (Digest, &[u32]),
         named: &Named,
         ended: Option<Result<Vec<u8>, Ended>>,
@@ -237,17 +237,17 @@ impl Course {
             None => Ok(()),
             Some(Ok(result)) => {
                 let conclusion = Conclusion::Reached(Parameters(result));
-                self.insist(inner, seal, Ok(conclusion)).await
+                self.insist(here, seal, Ok(conclusion)).await
             }
             Some(Err(ended @ (Ended::Again(_) | Ended::Later(_)))) => {
                 tracing::warn!(?ended, computation = ?self.id, "an attempt failed");
                 let another = matches!(ended, Ended::Again(_)) || !self.job.repeats();
                 if another {
                     // Nobody asks for its messages any more.
-                    self.forget(inner, &named.instances);
+                    self.forget(here, &named.instances);
                 }
                 // There are few attempts: what hindered this one may take a while to pass.
-                tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
+                tokio::time::sleep(here.config.pause * BEFORE_ANOTHER).await;
                 let mut state = self.state();
                 if state.attempt.as_ref().is_some_and(|under_way| under_way.vector == vector) {
                     state.attempt = None;
@@ -256,7 +256,7 @@ impl Course {
                 }
                 Ok(())
             }
-            Some(Err(Ended::Final(why))) => self.insist(inner, seal, Err(why)).await,
+            Some(Err(Ended::Final(why))) => self.insist(here, seal, Err(why)).await,
         };
         if let Err(error) = written {
             tracing::error!(%error, computation = ?self.id, "the end of an attempt cannot be written");
@@ -267,15 +267,15 @@ impl Course {
     /// Writes what an attempt came to, or why to nothing: it may not be had again.
     async fn insist(
         &self,
-        inner: &Inner,
+        here: &Member,
         seal: Digest,
         end: Result<Conclusion, String>,
     ) -> Result<(), StoreError> {
         let mut left = INSISTING;
         loop {
             let written = match &end {
-                Ok(conclusion) => self.conclude(inner, seal, conclusion.clone()).await,
-                Err(why) => self.say(inner, Said::stopped(why)).await,
+                Ok(conclusion) => self.conclude(here, seal, conclusion.clone()).await,
+                Err(why) => self.say(here, Said::stopped(why)).await,
             };
             match written {
                 Err(error) if left > 0 && !self.state().buried && self.cancellation().is_none() => {
@@ -284,31 +284,31 @@ impl Course {
                 written => return written,
             }
             left -= 1;
-            tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
+            tokio::time::sleep(here.config.pause * BEFORE_ANOTHER).await;
         }
     }
 
     /// C10.
     pub(super) async fn conclude(
         &self,
-        inner: &Inner,
+        here: &Member,
         seal: Digest,
         conclusion: Conclusion,
     ) -> Result<(), StoreError> {
         let result = conclusion.digest(&self.id);
-        let before = self.state().told[inner.number].result();
+        let before = self.state().told[here.number].result();
         match before {
             None => {
-                let now = (inner.config.clock)();
-                inner.config.store.conclude(&self.id, &conclusion, now).await?;
+                let now = (here.config.clock)();
+                here.config.store.conclude(&self.id, &conclusion, now).await?;
                 {
                     let mut state = self.state();
                     (state.conclusion, state.over) = (Some(conclusion), Some(now));
                 }
-                self.say(inner, Said::Outcome { seal, result }).await
+                self.say(here, Said::Outcome { seal, result }).await
             }
             Some(before) if before == (seal, result) => Ok(()),
-            Some(_) => self.say(inner, Said::stopped("two attempts have different results")).await,
+            Some(_) => self.say(here, Said::stopped("two attempts have different results")).await,
         }
     }
 
@@ -320,33 +320,33 @@ impl Course {
     }
 
     /// Gives up the attempt that is under way, and forgets its messages.
-    pub(super) fn retire(&self, inner: &Inner) {
+    pub(super) fn retire(&self, here: &Member) {
         let attempt = self.state().attempt.take();
         if let Some(Attempt { handle, instances, .. }) = attempt {
             handle.abort();
-            self.forget(inner, &instances);
+            self.forget(here, &instances);
         }
     }
 
     /// What is sent and kept under an attempt, once found out for each.
-    async fn instances(self: &Arc<Self>, inner: &Arc<Inner>, which: AttemptId) -> Arc<[Instance]> {
+    async fn instances(self: &Arc<Self>, here: &Arc<Member>, which: AttemptId) -> Arc<[Instance]> {
         let inputs = self.state().seal.as_ref().map_or(0, |seal| seal.inputs.len());
-        let (course, running) = (Arc::clone(self), Arc::clone(inner));
-        let finding = inner
+        let (course, running) = (Arc::clone(self), Arc::clone(here));
+        let finding = here
             .runtime
             .spawn_blocking(move || course.job.instances(course.about(&running), inputs, which));
         finding.await.unwrap_or_default().into()
     }
 
     /// Bytes that this member has sent in the attempt that is under way.
-    pub(super) fn sent(&self, inner: &Inner) -> u64 {
+    pub(super) fn sent(&self, here: &Member) -> u64 {
         let under_way = self.state().attempt.as_ref().map(|of| Arc::clone(&of.instances));
-        under_way.map_or(0, |instances| bytes_sent(inner, &instances))
+        under_way.map_or(0, |instances| bytes_sent(here, &instances))
     }
 
     /// What was sent takes its room until it is forgotten, of the room that the attempt has had.
-    fn keep_room(&self, inner: &Inner, named: &Named, mut room: OwnedSemaphorePermit) {
-        let megabytes = bytes_sent(inner, &named.instances).div_ceil(MEGABYTE);
+    fn keep_room(&self, here: &Member, named: &Named, mut room: OwnedSemaphorePermit) {
+        let megabytes = bytes_sent(here, &named.instances).div_ceil(MEGABYTE);
         let kept = usize::try_from(megabytes).unwrap_or(usize::MAX).min(room.num_permits());
         let mut state = self.state();
         if let Some(attempt) = &mut state.attempt
@@ -356,14 +356,14 @@ impl Course {
         }
     }
 
-    fn forget(&self, inner: &Inner, instances: &[Instance]) {
+    fn forget(&self, here: &Member, instances: &[Instance]) {
         for instance in instances {
-            inner.config.party.retire(*instance);
-            inner.config.party.meter.forget(*instance);
+            here.config.party.retire(*instance);
+            here.config.party.meter.forget(*instance);
         }
     }
 }
 
-fn bytes_sent(inner: &Inner, instances: &[Instance]) -> u64 {
-    instances.iter().map(|instance| inner.config.party.meter.bytes_sent(*instance)).sum()
+fn bytes_sent(here: &Member, instances: &[Instance]) -> u64 {
+    instances.iter().map(|instance| here.config.party.meter.bytes_sent(*instance)).sum()
 }

@@ -9,7 +9,7 @@ use ostrakon_computation::{Cancellation, Said};
 
 use super::looking::Looking;
 use super::{Course, Next, Trouble};
-use crate::service::{Inner, Refused};
+use crate::member::{Member, Refused};
 use crate::store::StoreError;
 
 /// What stands in the place of the mark that an attempt makes before it opens.
@@ -23,7 +23,7 @@ const OVER: &str = "it is too late to cancel: what came out is signed";
 impl Course {
     /// Takes the creator's cancellation; whether it is news.
     pub async fn cancel(&self, order: &Cancellation) -> Result<bool, Refused> {
-        let inner = self.inner()?;
+        let here = self.member()?;
         if !order.verifies(&self.draft.draft) {
             return Err(Refused::Forbidden("only who made the question may cancel it".into()));
         }
@@ -32,7 +32,7 @@ impl Course {
         }
         let (ended, stopped) = {
             let state = self.state();
-            let own = &state.told[inner.number];
+            let own = &state.told[here.number];
             (own.outcome.is_some(), own.stopped.is_some())
         };
         match (ended, stopped) {
@@ -41,17 +41,17 @@ impl Course {
             (true, true) => return Ok(true),
             (false, _) => {}
         }
-        let opened = !self.withhold(&inner).await?;
+        let opened = !self.withhold(&here).await?;
         // Of what has stopped there will be no result, whatever was opened.
         if opened && !stopped {
             return Err(Refused::Conflict(
                 "it is too late to cancel: what was asked for is being opened".into(),
             ));
         }
-        self.say(&inner, Said::Cancelled { order: *order, opened }).await?;
+        self.say(&here, Said::Cancelled { order: *order, opened }).await?;
         self.news.notify_one();
         // That too few had handed in may have been signed meanwhile.
-        let cancelled = self.state().told[inner.number].cancelled().is_some();
+        let cancelled = self.state().told[here.number].cancelled().is_some();
         if cancelled { Ok(true) } else { Err(Refused::Conflict(OVER.into())) }
     }
 
@@ -61,9 +61,9 @@ impl Course {
     }
 
     /// Keeps every attempt from opening; false if one has begun to.
-    async fn withhold(&self, inner: &Inner) -> Result<bool, StoreError> {
+    async fn withhold(&self, here: &Member) -> Result<bool, StoreError> {
         let mark = (self.job.opening(), WITHHELD.to_vec());
-        let before = inner.config.store.mark(&self.id, &[mark]).await?;
+        let before = here.config.store.mark(&self.id, &[mark]).await?;
         Ok(before.iter().flatten().all(|standing| standing == WITHHELD))
     }
 
@@ -71,19 +71,19 @@ impl Course {
     /// until every member has ended it, or has signed a result.
     pub(super) async fn end_cancelled(
         &self,
-        inner: &Inner,
+        here: &Member,
         looking: &mut Looking,
         order: Cancellation,
     ) -> Result<Next, Trouble> {
-        let opened = !self.withhold(inner).await?;
+        let opened = !self.withhold(here).await?;
         // Not said by a member that has signed a result: that says what there is to say.
-        self.say(inner, Said::Cancelled { order, opened }).await?;
+        self.say(here, Said::Cancelled { order, opened }).await?;
         let first = !self.state().erased;
         if first {
             looking.pass_no_more();
-            self.erase(inner).await?;
+            self.erase(here).await?;
         }
-        match self.hear(inner, looking).await {
+        match self.hear(here, looking).await {
             // Who contradicts itself has been noted; it is ended and passed on all the same.
             Err(Trouble::Stop(_)) => {}
             heard => heard?,
@@ -91,28 +91,28 @@ impl Course {
         let told = self.state().told.clone();
         let silent = |m: &usize| told[*m].outcome.is_none();
         // Who has stopped after it had signed a result hears nothing by itself.
-        let deaf = |m: &usize| first && *m != inner.number && told[*m].cancelled().is_none();
+        let deaf = |m: &usize| first && *m != here.number && told[*m].cancelled().is_none();
         let waiting = (0..told.len()).filter(|member| silent(member) || deaf(member));
         for member in waiting {
-            let peers = Arc::clone(&inner.config.peers);
+            let peers = Arc::clone(&here.config.peers);
             looking.pass(member, async move { drop(peers.cancel(member, order).await) });
         }
         Ok(if (0..told.len()).any(|member| silent(&member)) { Next::Wait } else { Next::Over })
     }
 
     /// Erases everything that was handed in, and what was made of it.
-    async fn erase(&self, inner: &Inner) -> Result<(), StoreError> {
-        self.retire(inner);
+    async fn erase(&self, here: &Member) -> Result<(), StoreError> {
+        self.retire(here);
         // Nothing is written any more by who computes, hands in, or sends a piece.
         let _computing = self.computing.write().await;
         let _uploading = self.uploading.lock().await;
         let _intake = self.intake.lock().await;
-        let store = &inner.config.store;
+        let store = &here.config.store;
         store.erase_attempts(&self.id).await?;
         store.erase_inputs(&self.id).await?;
         store.drop_uploads(&self.id).await?;
         store.erase_conclusion(&self.id).await?;
-        self.note_over(inner).await?;
+        self.note_over(here).await?;
         let mut state = self.state();
         (state.conclusion, state.erased) = (None, true);
         state.entries.clear();

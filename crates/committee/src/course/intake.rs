@@ -9,7 +9,7 @@ use super::cancelling::CANCELLED;
 use super::sealing::contributors;
 use super::{Course, Trouble};
 use crate::job::Price;
-use crate::service::{Inner, Refused};
+use crate::member::{Member, Refused};
 use crate::store::{Charged, StoreError};
 
 const TWICE: &str = "this key has handed in another input before; with two, neither counts";
@@ -19,30 +19,29 @@ pub(super) const CLOSED: &str = "it is closed: no more inputs are taken";
 impl Course {
     /// C4.
     pub async fn submit(self: Arc<Self>, input: Input) -> Result<Statement, Refused> {
-        let inner = self.inner()?;
+        let here = self.member()?;
         let entry = input.entry;
         if input.body.len() > self.body_bytes {
             return Err(Refused::Unsound("this is longer than what is asked for".into()));
         }
         self.admits(&entry)?;
         if self.holds(&entry)? {
-            return Ok(self.receipt(&inner, &entry));
+            return Ok(self.receipt(&here, &entry));
         }
         let checking = {
-            let (course, inner, input) = (Arc::clone(&self), Arc::clone(&inner), input.clone());
-            inner
-                .clone()
+            let (course, here, input) = (Arc::clone(&self), Arc::clone(&here), input.clone());
+            here.clone()
                 .runtime
-                .spawn_blocking(move || course.job.check(course.about(&inner), &input))
+                .spawn_blocking(move || course.job.check(course.about(&here), &input))
         };
         let checked = checking.await.map_err(|_| Refused::Unavailable("try again".into()))?;
         checked.map_err(Refused::Unsound)?;
         // Apart from who asks, who may hang up between the disk and the memory: what is on disk
         // would then be in no list, and have its receipt after a restart.
-        let (course, running) = (Arc::clone(&self), Arc::clone(&inner));
-        let admitting = inner.runtime.spawn(async move { course.admit(&running, input).await });
+        let (course, running) = (Arc::clone(&self), Arc::clone(&here));
+        let admitting = here.runtime.spawn(async move { course.admit(&running, input).await });
         admitting.await.map_err(|_| Refused::Unavailable("this server stops".into()))??;
-        Ok(self.receipt(&inner, &entry))
+        Ok(self.receipt(&here, &entry))
     }
 
     /// Whether who signs this input is asked for one, and has signed it.
@@ -54,9 +53,9 @@ impl Course {
         Ok(())
     }
 
-    pub(super) fn receipt(&self, inner: &Inner, entry: &Entry) -> Statement {
+    pub(super) fn receipt(&self, here: &Member, entry: &Entry) -> Statement {
         let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
-        Statement::sign(self.id, said, &inner.config.signing)
+        Statement::sign(self.id, said, &here.config.signing)
     }
 
     /// Whether inputs of this key are taken: once it is closed only those that are held, whose
@@ -68,20 +67,20 @@ impl Course {
                     .into(),
             ));
         }
-        let inner = self.inner()?;
+        let here = self.member()?;
         if self.cancellation().is_some() {
             return Err(Refused::Conflict(CANCELLED.into()));
         }
         let state = self.state();
         let held = state.entries.iter().any(|entry| entry.contributor == *contributor);
-        if state.told[inner.number].holdings.is_some() && !held {
+        if state.told[here.number].holdings.is_some() && !held {
             return Err(Refused::Conflict(CLOSED.into()));
         }
         Ok(())
     }
 
     /// Takes in an input that has been checked.
-    async fn admit(&self, inner: &Inner, input: Input) -> Result<(), Refused> {
+    async fn admit(&self, here: &Member, input: Input) -> Result<(), Refused> {
         let entry = input.entry;
         let turn = self.intake.lock().await;
         if self.cancellation().is_some() {
@@ -92,7 +91,7 @@ impl Course {
         }
         let known = {
             let state = self.state();
-            if state.told[inner.number].holdings.is_some() {
+            if state.told[here.number].holdings.is_some() {
                 return Err(Refused::Conflict(CLOSED.into()));
             }
             let of_key = |e: &&Entry| e.contributor == entry.contributor;
@@ -106,7 +105,7 @@ impl Course {
             known
         };
         let charged = match known {
-            0 => self.charge(inner, &[entry.contributor]).await?,
+            0 => self.charge(here, &[entry.contributor]).await?,
             _ => None,
         };
         if charged.is_some_and(|charged| charged.short > 0) {
@@ -117,7 +116,7 @@ impl Course {
             ));
         }
         if known < 2 {
-            inner.config.store.keep(&self.id, &input, true).await?;
+            here.config.store.keep(&self.id, &input, true).await?;
             let mut state = self.state();
             state.entries.insert(entry);
             state.sound.insert(entry.input(), true);
@@ -133,7 +132,7 @@ impl Course {
     /// where they are named, and where this member keeps a budget for each.
     pub(super) async fn charge(
         &self,
-        inner: &Inner,
+        here: &Member,
         contributors: &[VerifyingKey],
     ) -> Result<Option<Charged>, StoreError> {
         let epsilon = match self.job.price(&self.draft.draft) {
@@ -141,13 +140,13 @@ impl Course {
             Price::Exact => None,
             Price::Epsilon(epsilon) => Some(epsilon),
         };
-        let budget = inner.config.budget;
+        let budget = here.config.budget;
         if budget.is_none() && self.draft.draft.contributors == Contributors::Anyone {
             // Their keys are new each time.
             let spent = Spent { most: epsilon, budget };
             return Ok(Some(Charged { short: 0, spent }));
         }
-        let store = &inner.config.store;
+        let store = &here.config.store;
         store.charge(&self.id, contributors, epsilon, budget).await.map(Some)
     }
 
@@ -170,7 +169,7 @@ impl Course {
 
     /// C5: takes the creator's order.
     pub async fn order(&self, order: &Order) -> Result<(), Refused> {
-        let inner = self.inner()?;
+        let here = self.member()?;
         if !order.verifies(&self.draft.draft) {
             return Err(Refused::Forbidden("only who made the question may close it".into()));
         }
@@ -179,25 +178,25 @@ impl Course {
         }
         let known = {
             let state = self.state();
-            state.order.is_some() || state.told[inner.number].holdings.is_some()
+            state.order.is_some() || state.told[here.number].holdings.is_some()
         };
         if known {
             return Ok(());
         }
-        inner.config.store.order(order).await?;
+        here.config.store.order(order).await?;
         self.state().order = Some(*order);
         self.news.notify_one();
         Ok(())
     }
 
-    pub(super) async fn close_if_due(&self, inner: &Inner) -> Result<(), Trouble> {
+    pub(super) async fn close_if_due(&self, here: &Member) -> Result<(), Trouble> {
         let due = {
             let state = self.state();
             let date = self.draft.draft.closes;
-            let past = date.is_some_and(|closes| closes <= (inner.config.clock)());
+            let past = date.is_some_and(|closes| closes <= (here.config.clock)());
             // On what was sealed before nothing is waited for.
             let past = past || self.draft.draft.earlier().is_some();
-            state.told[inner.number].holdings.is_none() && (state.order.is_some() || past)
+            state.told[here.number].holdings.is_none() && (state.order.is_some() || past)
         };
         if !due {
             return Ok(());
@@ -208,8 +207,8 @@ impl Course {
         let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
         // A member that never agrees does not have it kept for ever. Noted first: whoever is killed
         // between the two closes once more, and whoever sees it closed may count from then on.
-        self.note_over(inner).await?;
-        self.say(inner, Said::Holdings(entries)).await?;
-        Ok(inner.config.store.drop_uploads(&self.id).await?)
+        self.note_over(here).await?;
+        self.say(here, Said::Holdings(entries)).await?;
+        Ok(here.config.store.drop_uploads(&self.id).await?)
     }
 }

@@ -8,7 +8,6 @@ mod looking;
 mod sealing;
 mod showing;
 mod tape;
-mod turn;
 mod uploads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,12 +25,11 @@ use tokio::sync::{Mutex as Turn, Notify, RwLock};
 use self::attempts::Attempt;
 use self::looking::Looking;
 use crate::job::{About, Job};
-use crate::service::{Inner, Refused};
+use crate::member::{Member, Refused};
 use crate::store::{Remembered, StoreError};
 use crate::view::Progress;
 
 pub(crate) use showing::{Figures, phase};
-pub(crate) use turn::Turns;
 pub use uploads::{PIECE_BYTES, Uploaded};
 
 /// How much longer than the usual one the longest pause between two looks at the others is.
@@ -57,7 +55,7 @@ pub(crate) struct Course {
     most_inputs: usize,
     /// What contributors need of this member.
     part: Value,
-    inner: Weak<Inner>,
+    member: Weak<Member>,
     state: Mutex<State>,
     /// Held by whoever takes an input or closes, from its check to its being on disk.
     intake: Turn<()>,
@@ -159,37 +157,37 @@ impl From<StoreError> for Trouble {
 
 impl Course {
     /// A course that begins; of one on an earlier computation's inputs with these.
-    pub fn new(inner: &Arc<Inner>, draft: SignedDraft, entries: Vec<Entry>) -> Arc<Self> {
+    pub fn new(here: &Arc<Member>, draft: SignedDraft, entries: Vec<Entry>) -> Arc<Self> {
         let state = State {
             sound: entries.iter().map(|entry| (entry.input(), true)).collect(),
             entries: entries.into_iter().collect(),
-            told: vec![Told::default(); inner.config.committee.members.len()],
+            told: vec![Told::default(); here.config.committee.members.len()],
             ..State::default()
         };
-        Self::with(inner, draft, state)
+        Self::with(here, draft, state)
     }
 
-    pub fn remembered(inner: &Arc<Inner>, of: Remembered) -> Arc<Self> {
+    pub fn remembered(here: &Arc<Member>, of: Remembered) -> Arc<Self> {
         let Remembered { draft, order, seal, conclusion, entries, told, equivocations, over } = of;
         let sound = entries.iter().map(|entry| (entry.input(), true)).collect();
         // Once it has been said what this member holds, it holds nothing else.
-        let listed = told.get(inner.number).and_then(|own| own.held().map(<[Entry]>::to_vec));
+        let listed = told.get(here.number).and_then(|own| own.held().map(<[Entry]>::to_vec));
         let entries = listed.unwrap_or(entries).into_iter().collect();
         let known = State { entries, order, told, equivocations, sound, ..State::default() };
-        Self::with(inner, draft, State { seal, conclusion, over, ..known })
+        Self::with(here, draft, State { seal, conclusion, over, ..known })
     }
 
-    fn with(inner: &Arc<Inner>, draft: SignedDraft, state: State) -> Arc<Self> {
-        let job = inner.config.jobs.get(&draft.draft.job).expect("judged before it was kept");
+    fn with(here: &Arc<Member>, draft: SignedDraft, state: State) -> Arc<Self> {
+        let job = here.config.jobs.get(&draft.draft.job).expect("judged before it was kept");
         let most = job.most_inputs(&draft.draft);
         // Where keys cost nothing, each member may be told of others: together they are not more
         // than can be computed on.
         let most_inputs = match draft.draft.contributors {
-            Contributors::Anyone => most / inner.config.committee.members.len(),
+            Contributors::Anyone => most / here.config.committee.members.len(),
             Contributors::Keys(_) | Contributors::Earlier(_) => most,
         };
         let id = draft.draft.id();
-        let committee = &inner.config.committee;
+        let committee = &here.config.committee;
         let about = About { computation: &id, draft: &draft.draft, committee };
         Arc::new(Self {
             id,
@@ -198,7 +196,7 @@ impl Course {
             most_inputs,
             job: Arc::clone(job),
             draft,
-            inner: Arc::downgrade(inner),
+            member: Arc::downgrade(here),
             state: Mutex::new(state),
             intake: Turn::default(),
             uploading: Turn::default(),
@@ -213,12 +211,12 @@ impl Course {
         self.state.lock().expect("no panic while held")
     }
 
-    fn inner(&self) -> Result<Arc<Inner>, Refused> {
-        self.inner.upgrade().ok_or_else(|| Refused::Unavailable("this server stops".into()))
+    fn member(&self) -> Result<Arc<Member>, Refused> {
+        self.member.upgrade().ok_or_else(|| Refused::Unavailable("this server stops".into()))
     }
 
-    fn about<'a>(&'a self, inner: &'a Inner) -> About<'a> {
-        let committee = &inner.config.committee;
+    fn about<'a>(&'a self, here: &'a Member) -> About<'a> {
+        let committee = &here.config.committee;
         About { computation: &self.id, draft: &self.draft.draft, committee }
     }
 
@@ -227,15 +225,15 @@ impl Course {
         let running = self.running.lock().await;
         let (mut pause, mut seen, mut looking) = (Duration::ZERO, 0, Looking::default());
         loop {
-            let Some(inner) = self.inner.upgrade() else { return };
-            match Arc::clone(&self).step(&inner, &mut looking).await {
+            let Some(here) = self.member.upgrade() else { return };
+            match Arc::clone(&self).step(&here, &mut looking).await {
                 Ok(Next::Over) => {
-                    self.retire(&inner);
+                    self.retire(&here);
                     self.state().ended = true;
-                    if let Err(error) = self.note_end(&inner).await {
+                    if let Err(error) = self.note_end(&here).await {
                         tracing::error!(%error, "the end of a computation cannot be written");
                     }
-                    drop((inner, running));
+                    drop((here, running));
                     return looking.passed_on().await;
                 }
                 Ok(Next::Wait) => {}
@@ -244,19 +242,19 @@ impl Course {
                 }
                 Err(Trouble::Stop(why)) => {
                     tracing::warn!(why, computation = ?self.id, "a computation stops");
-                    if let Err(error) = self.say(&inner, Said::stopped(&why)).await {
+                    if let Err(error) = self.say(&here, Said::stopped(&why)).await {
                         tracing::error!(%error, "a stop cannot be written");
                     }
-                    self.retire(&inner);
+                    self.retire(&here);
                 }
             }
             // What an attempt has said since the step before counts as news, too.
             let before = std::mem::replace(&mut seen, self.state().changes);
             pause = match seen != before {
-                true => inner.config.pause / SOONER,
-                false => longer(pause, inner.config.pause),
+                true => here.config.pause / SOONER,
+                false => longer(pause, here.config.pause),
             };
-            drop(inner);
+            drop(here);
             tokio::select! {
                 () = self.news.notified() => {}
                 () = self.hear_late(&mut looking) => {}
@@ -267,51 +265,51 @@ impl Course {
 
     async fn step(
         self: Arc<Self>,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         looking: &mut Looking,
     ) -> Result<Next, Trouble> {
         if self.is_over() || self.state().buried {
             return Ok(Next::Over);
         }
         if let Some(order) = self.cancellation() {
-            return self.end_cancelled(inner, looking, order).await;
+            return self.end_cancelled(here, looking, order).await;
         }
-        if self.state().told[inner.number].stopped.is_some() {
+        if self.state().told[here.number].stopped.is_some() {
             // The others are to hear why, from where everybody reads it; nothing else happens, but
             // that it may be cancelled.
-            if let Err(Trouble::Store(error)) = self.hear(inner, looking).await {
+            if let Err(Trouble::Store(error)) = self.hear(here, looking).await {
                 return Err(error.into());
             }
             return Ok(if self.cancellation().is_some() { Next::Wait } else { Next::Over });
         }
-        self.say_what_came_out(inner).await?;
-        self.close_if_due(inner).await?;
-        if self.state().told[inner.number].holdings.is_none() {
+        self.say_what_came_out(here).await?;
+        self.close_if_due(here).await?;
+        if self.state().told[here.number].holdings.is_none() {
             return Ok(Next::Wait);
         }
-        self.listen(inner, looking).await?;
+        self.listen(here, looking).await?;
         if self.cancellation().is_some() {
             self.news.notify_one();
             return Ok(Next::Wait);
         }
         let sealed = {
             let state = self.state();
-            state.seal.is_some() && state.told[inner.number].sealed.is_some()
+            state.seal.is_some() && state.told[here.number].sealed.is_some()
         };
-        if !sealed && !self.seal(inner, looking).await? {
+        if !sealed && !self.seal(here, looking).await? {
             return Ok(Next::Wait);
         }
-        let Some(seal) = self.agreed_seal(inner)? else { return Ok(Next::Wait) };
+        let Some(seal) = self.agreed_seal(here)? else { return Ok(Next::Wait) };
         let missing = {
             let state = self.state();
             state.seal.as_ref().map_or(0, |seal| seal.missing(&self.draft.draft))
         };
         if missing > 0 && self.state().conclusion.is_none() {
-            self.conclude(inner, seal, Conclusion::TooFew { missing }).await?;
+            self.conclude(here, seal, Conclusion::TooFew { missing }).await?;
         }
-        self.withdraw_if_due(inner).await?;
+        self.withdraw_if_due(here).await?;
         if missing == 0 && !self.state().withdrawn {
-            self.attempt(inner, seal).await?;
+            self.attempt(here, seal).await?;
         }
         self.compare_outcomes(seal)?;
         Ok(Next::Wait)
@@ -319,32 +317,32 @@ impl Course {
 
     /// Signs a statement, writes it down, and shows it; unless something has been said in its place
     /// before, which stands for ever.
-    async fn say(&self, inner: &Inner, said: Said) -> Result<(), StoreError> {
+    async fn say(&self, here: &Member, said: Said) -> Result<(), StoreError> {
         let _turn = self.saying.lock().await;
-        let statement = Statement::sign(self.id, said, &inner.config.signing);
-        let news = self.state().told[inner.number].clone().take(statement.clone());
+        let statement = Statement::sign(self.id, said, &here.config.signing);
+        let news = self.state().told[here.number].clone().take(statement.clone());
         if !matches!(news, Ok(true)) {
             return Ok(());
         }
-        inner.config.store.state(inner.number, &statement).await?;
+        here.config.store.state(here.number, &statement).await?;
         // It has just been found to be news, and nobody else says anything meanwhile.
         let mut state = self.state();
-        let _ = state.told[inner.number].take(statement);
+        let _ = state.told[here.number].take(statement);
         state.changes += 1;
         Ok(())
     }
 
     /// Says what had come out before a crash kept it from being said.
-    async fn say_what_came_out(&self, inner: &Inner) -> Result<(), StoreError> {
+    async fn say_what_came_out(&self, here: &Member) -> Result<(), StoreError> {
         let unsaid = {
             let state = self.state();
-            let own = &state.told[inner.number];
+            let own = &state.told[here.number];
             let silent = own.outcome.is_none() && own.stopped.is_none();
             let conclusion = state.conclusion.as_ref().filter(|_| silent);
             conclusion.zip(own.seal()).map(|(of, seal)| (seal, of.digest(&self.id)))
         };
         match unsaid {
-            Some((seal, result)) => self.say(inner, Said::Outcome { seal, result }).await,
+            Some((seal, result)) => self.say(here, Said::Outcome { seal, result }).await,
             None => Ok(()),
         }
     }
@@ -362,8 +360,8 @@ impl Course {
 
     /// Who keeps its signature to itself does not pin what the others have: a member that has had
     /// its result for a while forgets what it computed with.
-    async fn withdraw_if_due(&self, inner: &Inner) -> Result<(), StoreError> {
-        let now = (inner.config.clock)();
+    async fn withdraw_if_due(&self, here: &Member) -> Result<(), StoreError> {
+        let now = (here.config.clock)();
         let due = {
             let state = self.state();
             let passed = state.over.is_some_and(|over| over.saturating_add(LINGERS) <= now);
@@ -371,9 +369,9 @@ impl Course {
         };
         if due {
             self.state().withdrawn = true;
-            self.retire(inner);
-            inner.config.store.erase_attempts(&self.id).await?;
-            self.erase_inputs(inner).await?;
+            self.retire(here);
+            here.config.store.erase_attempts(&self.id).await?;
+            self.erase_inputs(here).await?;
         }
         Ok(())
     }
@@ -381,29 +379,29 @@ impl Course {
     /// Has the course end, since everything of it is deleted.
     pub fn bury(&self) {
         self.state().buried = true;
-        if let Some(inner) = self.inner.upgrade() {
-            self.retire(&inner);
+        if let Some(here) = self.member.upgrade() {
+            self.retire(&here);
         }
         self.news.notify_one();
     }
 
     /// Notes a time from which on it may be deleted, unless there is one.
-    async fn note_over(&self, inner: &Inner) -> Result<(), StoreError> {
-        let now = (inner.config.clock)();
-        inner.config.store.over(&self.id, now).await?;
+    async fn note_over(&self, here: &Member) -> Result<(), StoreError> {
+        let now = (here.config.clock)();
+        here.config.store.over(&self.id, now).await?;
         self.state().over.get_or_insert(now);
         Ok(())
     }
 
-    async fn note_end(&self, inner: &Inner) -> Result<(), StoreError> {
+    async fn note_end(&self, here: &Member) -> Result<(), StoreError> {
         if self.state().buried {
             return Ok(());
         }
-        self.note_over(inner).await?;
-        inner.config.store.erase_attempts(&self.id).await?;
-        if self.is_over() && self.keeps(inner).await?.is_none() {
+        self.note_over(here).await?;
+        here.config.store.erase_attempts(&self.id).await?;
+        if self.is_over() && self.keeps(here).await?.is_none() {
             // Nobody needs them any more, and whoever gets all keys one day could read them.
-            self.erase_inputs(inner).await?;
+            self.erase_inputs(here).await?;
         }
         Ok(())
     }
@@ -426,28 +424,28 @@ impl Course {
     /// Whether this member still waits for something of it, computes, or keeps what it has sent for
     /// members that have not signed yet; or has shown a part of its own for it a short while ago.
     pub fn is_open(&self) -> bool {
-        let Some(inner) = self.inner.upgrade() else { return false };
+        let Some(here) = self.member.upgrade() else { return false };
         let cancelled = self.cancellation().is_some();
         let state = self.state();
-        let stopped = state.told[inner.number].stopped.is_some();
+        let stopped = state.told[here.number].stopped.is_some();
         let ended = cancelled || state.withdrawn || stopped || state.is_signed_by_all();
-        !state.buried && (!ended || self.was_tried(&state, &inner))
+        !state.buried && (!ended || self.was_tried(&state, &here))
     }
 
     /// Whether this member has shown a part of its own for it a short while ago.
-    fn was_tried(&self, state: &State, inner: &Inner) -> bool {
-        let now = (inner.config.clock)();
+    fn was_tried(&self, state: &State, here: &Member) -> bool {
+        let now = (here.config.clock)();
         let lately = state.over.is_none_or(|over| now < over.saturating_add(TRIED));
         !self.part.is_null() && lately
     }
 
     /// Whether it has come to an end here without a result that is worth its place.
     pub fn makes_room(&self) -> bool {
-        let Some(inner) = self.inner.upgrade() else { return false };
+        let Some(here) = self.member.upgrade() else { return false };
         let state = self.state();
         let result = matches!(state.conclusion, Some(Conclusion::Reached(_)));
         let ended = state.ended || state.erased;
-        ended && !(result && state.is_signed_by_all()) && !self.was_tried(&state, &inner)
+        ended && !(result && state.is_signed_by_all()) && !self.was_tried(&state, &here)
     }
 
     fn is_over(&self) -> bool {

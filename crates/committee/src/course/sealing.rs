@@ -12,7 +12,7 @@ use ostrakon_crypto::Digest;
 use super::looking::{Looking, first_shown};
 use super::{Course, Trouble};
 use crate::job::Price;
-use crate::service::Inner;
+use crate::member::Member;
 use crate::store::{Charged, StoreError};
 
 /// Bodies that are fetched of one member at a time.
@@ -37,14 +37,14 @@ pub(super) fn contributors<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> 
 
 impl Course {
     /// Reads the others' statements.
-    pub(super) async fn hear(&self, inner: &Inner, looking: &mut Looking) -> Result<(), Trouble> {
-        let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
+    pub(super) async fn hear(&self, here: &Member, looking: &mut Looking) -> Result<(), Trouble> {
+        let others = (0..here.config.committee.members.len()).filter(|m| *m != here.number);
         let limit = statement_bytes(match &self.draft.draft.contributors {
             Contributors::Anyone | Contributors::Earlier(_) => CONTRIBUTORS,
             Contributors::Keys(keys) => keys.len(),
         });
         let ask = |member| {
-            let (peers, id) = (Arc::clone(&inner.config.peers), self.id);
+            let (peers, id) = (Arc::clone(&here.config.peers), self.id);
             async move { peers.statements(member, &id, limit).await }
         };
         // Who contradicts itself does not keep from this member what others say.
@@ -55,10 +55,10 @@ impl Course {
                 Vec::new()
             });
             for statement in statements {
-                if !self.is_news(inner, member, &statement) {
+                if !self.is_news(here, member, &statement) {
                     continue;
                 }
-                match self.take(inner, member, statement).await {
+                match self.take(here, member, statement).await {
                     Err(stop @ Trouble::Stop(_)) => contradiction = contradiction.and(Err(stop)),
                     taken => taken?,
                 }
@@ -68,37 +68,37 @@ impl Course {
     }
 
     /// Whether a member has said this of the computation, and it is not known.
-    fn is_news(&self, inner: &Inner, member: usize, statement: &Statement) -> bool {
+    fn is_news(&self, here: &Member, member: usize, statement: &Statement) -> bool {
         let known = self.state().told[member].statements().any(|known| known == statement);
         let creators = match &statement.said {
             Said::Cancelled { order, .. } => order.verifies(&self.draft.draft),
             _ => true,
         };
-        let key = &inner.config.committee.members[member].key;
+        let key = &here.config.committee.members[member].key;
         !known && statement.computation == self.id && creators && statement.verifies(key)
     }
 
     /// Waits until a member that was slow has said something new.
     pub(super) async fn hear_late(&self, looking: &mut Looking) {
         let has_news = |member: usize, statements: &[Statement]| {
-            let Some(inner) = self.inner.upgrade() else { return false };
-            statements.iter().any(|statement| self.is_news(&inner, member, statement))
+            let Some(here) = self.member.upgrade() else { return false };
+            statements.iter().any(|statement| self.is_news(&here, member, statement))
         };
         looking.late_news(has_news).await;
     }
 
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
-    pub(super) async fn listen(&self, inner: &Inner, looking: &mut Looking) -> Result<(), Trouble> {
-        self.hear(inner, looking).await?;
+    pub(super) async fn listen(&self, here: &Member, looking: &mut Looking) -> Result<(), Trouble> {
+        self.hear(here, looking).await?;
         if self.cancellation().is_some() {
             return Ok(());
         }
         let order = self.state().order;
-        let waits = |m: &usize| *m != inner.number && self.state().told[*m].holdings.is_none();
-        let slow: Vec<usize> = (0..inner.config.committee.members.len()).filter(waits).collect();
+        let waits = |m: &usize| *m != here.number && self.state().told[*m].holdings.is_none();
+        let slow: Vec<usize> = (0..here.config.committee.members.len()).filter(waits).collect();
         if let Some(order) = order {
             for member in slow {
-                let peers = Arc::clone(&inner.config.peers);
+                let peers = Arc::clone(&here.config.peers);
                 // Who has not heard it is told again after the next look.
                 looking.pass(member, async move { drop(peers.order(member, order).await) });
             }
@@ -106,17 +106,17 @@ impl Course {
         let stopped = {
             let state = self.state();
             let stopped = |told: &Told| told.stopped.is_some();
-            let other = |m: &usize| *m != inner.number && stopped(&state.told[*m]);
+            let other = |m: &usize| *m != here.number && stopped(&state.told[*m]);
             (0..state.told.len()).find(other)
         };
         // What it says is its own word, and is signed by nobody else.
-        let name = |member: usize| &inner.config.committee.members[member].name;
+        let name = |member: usize| &here.config.committee.members[member].name;
         stopped.map_or(Ok(()), |member| Err(Trouble::Stop(format!("{} has stopped", name(member)))))
     }
 
     async fn take(
         &self,
-        inner: &Inner,
+        here: &Member,
         member: usize,
         statement: Statement,
     ) -> Result<(), Trouble> {
@@ -125,18 +125,18 @@ impl Course {
             Ok(false) => Ok(()),
             Ok(true) => {
                 self.state().changes += 1;
-                Ok(inner.config.store.state(member, &statement).await?)
+                Ok(here.config.store.state(member, &statement).await?)
             }
             Err(one) => {
                 let evidence = Equivocation { member, one: *one, other: statement };
-                inner.config.store.convict(&evidence).await?;
+                here.config.store.convict(&evidence).await?;
                 {
                     let mut state = self.state();
                     if state.equivocations.iter().all(|known| known.member != member) {
                         state.equivocations.push(evidence);
                     }
                 }
-                let name = &inner.config.committee.members[member].name;
+                let name = &here.config.committee.members[member].name;
                 Err(Trouble::Stop(format!(
                     "{name} has signed two statements that contradict each other"
                 )))
@@ -147,7 +147,7 @@ impl Course {
     /// C6 and C7: has all inputs at hand, and signs the seal. False if something is still lacking.
     pub(super) async fn seal(
         self: &Arc<Self>,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         looking: &mut Looking,
     ) -> Result<bool, Trouble> {
         let (told, sound, mut founded) = {
@@ -161,19 +161,19 @@ impl Course {
         // than this, so that all lists together can be kept and computed on.
         let long = |told: &Told| told.held().is_some_and(|l| contributors(l) > self.most_inputs);
         if let Some(member) = told.iter().position(long) {
-            let name = &inner.config.committee.members[member].name;
+            let name = &here.config.committee.members[member].name;
             return Err(Trouble::Stop(format!("{name} lists more inputs than can be computed on")));
         }
         let other = |told: &Told| told.held().is_some_and(|held| !self.lists_the_same(held));
         if let Some(member) = told.iter().position(other) {
-            let name = &inner.config.committee.members[member].name;
+            let name = &here.config.committee.members[member].name;
             return Err(Trouble::Stop(format!(
                 "{name} lists other inputs than those of the first question"
             )));
         }
         // Thousands of signatures are checked apart from what answers people.
         let course = Arc::clone(self);
-        let sealing = inner.runtime.spawn_blocking(move || {
+        let sealing = here.runtime.spawn_blocking(move || {
             let holdings: Vec<&[Entry]> = told.iter().filter_map(Told::held).collect();
             let sound = |entry: &Entry| sound.get(&entry.input()).copied();
             let draft = &course.draft.draft;
@@ -188,7 +188,7 @@ impl Course {
         match sealed {
             Ok(seal) => {
                 let keys: Vec<_> = seal.inputs.iter().map(|entry| entry.contributor).collect();
-                let charged = self.charge(inner, &keys).await?;
+                let charged = self.charge(here, &keys).await?;
                 if let Some(Charged { short: short @ 1.., .. }) = charged {
                     return Err(Trouble::Stop(format!(
                         "of {short} contributors answers have told as much as is let"
@@ -198,11 +198,11 @@ impl Course {
                 let exact = self.job.price(&self.draft.draft) == Price::Exact;
                 let spent = charged.map(|charged| charged.spent).filter(|_| !exact);
                 let digest = seal.digest(&self.id);
-                inner.config.store.seal(&self.id, &seal).await?;
+                here.config.store.seal(&self.id, &seal).await?;
                 self.state().seal = Some(seal);
-                let said = self.state().told[inner.number].seal();
+                let said = self.state().told[here.number].seal();
                 match said {
-                    None => self.say(inner, Said::Sealed { seal: digest, spent }).await?,
+                    None => self.say(here, Said::Sealed { seal: digest, spent }).await?,
                     Some(before) if before == digest => {}
                     Some(_) => {
                         return Err(Trouble::Stop("the list of inputs is not what it was".into()));
@@ -211,11 +211,11 @@ impl Course {
                 Ok(true)
             }
             Err(Incomplete::Unfounded(member)) => {
-                let name = &inner.config.committee.members[member].name;
+                let name = &here.config.committee.members[member].name;
                 Err(Trouble::Stop(format!("{name} lists inputs that nobody has signed")))
             }
             Err(Incomplete::Lacking(lacking)) => {
-                let (course, running) = (Arc::clone(self), Arc::clone(inner));
+                let (course, running) = (Arc::clone(self), Arc::clone(here));
                 looking.fetch(async move {
                     match course.fetch(&running, lacking).await {
                         Ok(true) => course.news.notify_one(),
@@ -234,16 +234,16 @@ impl Course {
     /// whichever of them shows it.
     async fn found(
         &self,
-        inner: &Inner,
+        here: &Member,
         (listing, entry): &(Vec<usize>, Entry),
         slow: &Mutex<BTreeSet<usize>>,
     ) -> Option<Input> {
         let (contributor, body) = entry.input();
-        if let Ok(Some(input)) = inner.config.store.input(&self.id, &contributor, &body).await {
+        if let Ok(Some(input)) = here.config.store.input(&self.id, &contributor, &body).await {
             return Some(input);
         }
-        let (peers, limit) = (&inner.config.peers, self.input_bytes());
-        let others = listing.iter().copied().filter(|member| *member != inner.number);
+        let (peers, limit) = (&here.config.peers, self.input_bytes());
+        let others = listing.iter().copied().filter(|member| *member != here.number);
         first_shown(others, slow, |member| async move {
             let shown = peers.input(member, &self.id, (contributor, body), limit).await;
             shown.ok().and_then(|bytes| Input::decode(&bytes)).filter(|input| {
@@ -257,21 +257,21 @@ impl Course {
     /// Asks those who list inputs that are not here for them; whether any of them came.
     async fn fetch(
         &self,
-        inner: &Arc<Inner>,
+        here: &Arc<Member>,
         lacking: Vec<(Vec<usize>, Entry)>,
     ) -> Result<bool, StoreError> {
         let (mut got, slow) = (false, Mutex::default());
         for part in lacking.chunks(FETCHED) {
-            let asked = part.iter().map(|listed| self.found(inner, listed, &slow));
+            let asked = part.iter().map(|listed| self.found(here, listed, &slow));
             for input in join_all(asked).await.into_iter().flatten() {
-                let sound = self.job.check(self.about(inner), &input).is_ok()
+                let sound = self.job.check(self.about(here), &input).is_ok()
                     && input.body.len() <= self.body_bytes;
                 // Whoever erases what was handed in comes before this input or after it.
                 let _turn = self.intake.lock().await;
                 if self.cancellation().is_some() || self.state().buried {
                     return Ok(false);
                 }
-                inner.config.store.keep(&self.id, &input, false).await?;
+                here.config.store.keep(&self.id, &input, false).await?;
                 self.state().sound.insert(input.entry.input(), sound);
                 got = true;
             }
@@ -280,9 +280,9 @@ impl Course {
     }
 
     /// The seal's digest, when all members have signed it.
-    pub(super) fn agreed_seal(&self, inner: &Inner) -> Result<Option<Digest>, Trouble> {
+    pub(super) fn agreed_seal(&self, here: &Member) -> Result<Option<Digest>, Trouble> {
         let state = self.state();
-        let own = state.told[inner.number].seal();
+        let own = state.told[here.number].seal();
         for told in &state.told {
             match told.seal() {
                 None => return Ok(None),

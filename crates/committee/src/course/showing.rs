@@ -20,13 +20,13 @@ pub(crate) struct Figures {
 impl Course {
     /// Own statements.
     pub fn statements(&self) -> Vec<Statement> {
-        let Some(inner) = self.inner.upgrade() else { return Vec::new() };
-        self.state().told[inner.number].statements().cloned().collect()
+        let Some(here) = self.member.upgrade() else { return Vec::new() };
+        self.state().told[here.number].statements().cloned().collect()
     }
 
     /// The archive, once all have signed.
     pub fn archive(&self) -> Option<Archive> {
-        let inner = self.inner.upgrade()?;
+        let here = self.member.upgrade()?;
         let state = self.state();
         let conclusion = state.conclusion.clone().filter(|_| state.is_signed_by_all())?;
         let sealed = |told: &Told| {
@@ -36,13 +36,13 @@ impl Course {
         let sealed = state.told.iter().map(sealed).collect::<Option<Vec<_>>>()?;
         let signatures = (sealed, state.told.iter().map(outcome).collect::<Option<Vec<_>>>()?);
         let seal = state.seal.clone()?;
-        let (committee, draft) = (inner.config.committee.clone(), self.draft.clone());
+        let (committee, draft) = (here.config.committee.clone(), self.draft.clone());
         Some(Archive::new(committee, draft, seal, conclusion, signatures))
     }
 
     /// What is counted of it.
     pub fn figures(&self) -> Figures {
-        let own = self.inner.upgrade().map_or(0, |inner| inner.number);
+        let own = self.member.upgrade().map_or(0, |here| here.number);
         let state = self.state();
         let begun = state.told.get(own).and_then(Told::generation);
         Figures {
@@ -62,12 +62,12 @@ impl Course {
 
     /// What there is to see.
     pub fn view(&self) -> View {
-        let inner = self.inner.upgrade();
+        let here = self.member.upgrade();
         // Nothing is added up that is not shown.
         let computing = self.state().progress.is_some();
-        let sent = inner.as_ref().filter(|_| computing).map_or(0, |inner| self.sent(inner));
+        let sent = here.as_ref().filter(|_| computing).map_or(0, |here| self.sent(here));
         let state = self.state();
-        let names = inner.iter().flat_map(|inner| &inner.config.committee.members);
+        let names = here.iter().flat_map(|here| &here.config.committee.members);
         let members = names.zip(&state.told).map(|(card, told)| MemberView {
             name: card.name.clone(),
             closed: told.holdings.is_some(),
@@ -76,7 +76,7 @@ impl Course {
             signed: told.result().is_some(),
             stopped: told.why().map(str::to_owned),
         });
-        let phase = self.phase(&state, inner.as_ref().map_or(0, |inner| inner.number));
+        let phase = self.phase(&state, here.as_ref().map_or(0, |here| here.number));
         let progress = state.progress.clone().filter(|_| phase == Phase::Computing);
         let progress = progress.map(|progress| Progress { sent, ..progress });
         View {

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use super::Course;
 use crate::job::Ended;
-use crate::service::Inner;
+use crate::member::Member;
 use crate::store::Store;
 
 /// How often a piece is tried to be written, and the pause between.
@@ -64,17 +64,17 @@ impl Reel for Rows {
 impl Course {
     /// The randomness and the tape of an attempt: those on disk, or new ones that are on disk when
     /// this returns.
-    pub(super) async fn begun(&self, inner: &Inner, session: &SessionId) -> Result<Begun, Ended> {
+    pub(super) async fn begun(&self, here: &Member, session: &SessionId) -> Result<Begun, Ended> {
         if !self.job.repeats() {
-            let randomness = Secret::new(inner.random());
+            let randomness = Secret::new(here.random());
             return Ok(Begun { randomness, tape: None, stuck: pending().boxed() });
         }
-        let (store, attempt) = (&inner.config.store, session.0);
+        let (store, attempt) = (&here.config.store, session.0);
         let later = |error: crate::StoreError| Ended::Later(error.to_string());
         let (seed, pieces) = match store.attempt(&self.id, &attempt).await.map_err(later)? {
             Some(known) => known,
             None => {
-                let seed = inner.random().to_vec();
+                let seed = here.random().to_vec();
                 store.append(&self.id, &attempt, &seed).await.map_err(later)?;
                 (seed, Vec::new())
             }
@@ -87,7 +87,7 @@ impl Course {
             computation: self.id,
             attempt,
             store: store.clone(),
-            runtime: inner.runtime.clone(),
+            runtime: here.runtime.clone(),
             stuck: Mutex::new(Some(stuck)),
         };
         let tape = Tape::open(Box::new(rows), &pieces).map_err(|_| damaged())?;

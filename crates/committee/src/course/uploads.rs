@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Course;
 use super::cancelling::CANCELLED;
 use super::intake::CLOSED;
-use crate::service::{Inner, Refused};
+use crate::member::{Member, Refused};
 use crate::store::Begun;
 
 /// Bytes of a piece at most.
@@ -44,16 +44,16 @@ impl Course {
     /// Says how far an input is that was announced; begins it if need be, and takes it if it is
     /// complete.
     pub async fn announce(self: Arc<Self>, announced: Announced) -> Result<Uploaded, Refused> {
-        let inner = self.inner()?;
+        let here = self.member()?;
         let Announced { entry, bytes, .. } = announced;
         self.admits(&entry)?;
-        if !announced.verifies(&self.id, &inner.config.committee.members[inner.number].key) {
+        if !announced.verifies(&self.id, &here.config.committee.members[here.number].key) {
             return Err(Refused::Unsound(
                 "its contributor has not announced this to this server: announce it again".into(),
             ));
         }
         if self.holds(&entry)? {
-            return Ok(Uploaded::Receipt(self.receipt(&inner, &entry)));
+            return Ok(Uploaded::Receipt(self.receipt(&here, &entry)));
         }
         let longest = self.body_bytes as u64;
         if bytes > longest || (self.job.has_one_length() && bytes < longest) {
@@ -65,13 +65,13 @@ impl Course {
         if self.cancellation().is_some() {
             return Err(Refused::Conflict(CANCELLED.into()));
         }
-        if self.state().told[inner.number].holdings.is_some() {
+        if self.state().told[here.number].holdings.is_some() {
             return Err(Refused::Conflict(CLOSED.into()));
         }
-        let all = inner.config.store.uploads(&self.id).await?;
+        let all = here.config.store.uploads(&self.id).await?;
         let same = |begun: &&Begun| begun.entry.input() == entry.input();
         let Some(begun) = all.iter().find(same) else {
-            return self.begin_upload(&inner, announced, &all).await;
+            return self.begin_upload(&here, announced, &all).await;
         };
         if begun.bytes != bytes {
             return Err(Refused::Conflict(format!(
@@ -83,7 +83,7 @@ impl Course {
             return Ok(Uploaded::Held { upload: begun.id, bytes: begun.held });
         }
         // One at a time is in memory.
-        let body = inner.config.store.pieces(begun).await?;
+        let body = here.config.store.pieces(begun).await?;
         let whole = ostrakon_computation::body_digest(&body) == entry.body;
         let receipt = if whole {
             Arc::clone(&self).submit(Input { entry, body }).await
@@ -94,7 +94,7 @@ impl Course {
             ))
         };
         if !matches!(receipt, Err(Refused::Unavailable(_))) {
-            inner.config.store.drop_upload(&begun.id).await?;
+            here.config.store.drop_upload(&begun.id).await?;
         }
         drop(turn);
         Ok(Uploaded::Receipt(receipt?))
@@ -102,42 +102,42 @@ impl Course {
 
     async fn begin_upload(
         &self,
-        inner: &Inner,
+        here: &Member,
         Announced { entry, bytes, .. }: Announced,
         others: &[Begun],
     ) -> Result<Uploaded, Refused> {
-        let now = (inner.config.clock)();
+        let now = (here.config.clock)();
         let stale = now.saturating_sub(STALE);
-        let begun = Begun { id: Digest(inner.random()), entry, bytes, held: 0 };
+        let begun = Begun { id: Digest(here.random()), entry, bytes, held: 0 };
         let fresh = |other: &&Begun| other.entry.contributor != entry.contributor;
         // As much as whole inputs take, and no more, whoever announces them.
         if others.iter().filter(fresh).count() >= self.most_inputs
-            && !inner.config.store.has_stale_upload(&self.id, stale).await?
+            && !here.config.store.has_stale_upload(&self.id, stale).await?
         {
             return Err(Refused::Unavailable(
                 "as many are handing something in as can be taken; try again later".into(),
             ));
         }
-        inner.config.store.begin_upload(&self.id, &begun, (now, stale)).await?;
+        here.config.store.begin_upload(&self.id, &begun, (now, stale)).await?;
         Ok(Uploaded::Held { upload: begun.id, bytes: 0 })
     }
 
     /// Whether pieces of an upload of this name are waited for.
     pub async fn awaits(&self, upload: &Digest) -> Result<(), Refused> {
-        let all = self.inner()?.config.store.uploads(&self.id).await?;
+        let all = self.member()?.config.store.uploads(&self.id).await?;
         if all.iter().any(|begun| begun.id == *upload) { Ok(()) } else { Err(UNANNOUNCED) }
     }
 
     /// Takes the next piece; returns how many bytes are on disk.
     pub async fn piece(&self, upload: &Digest, at: u64, piece: &[u8]) -> Result<u64, Refused> {
-        let inner = self.inner()?;
+        let here = self.member()?;
         if piece.is_empty() || piece.len() > PIECE_BYTES {
             return Err(Refused::Unsound(format!("a piece has 1 to {PIECE_BYTES} bytes")));
         }
         let _turn = self.uploading.lock().await;
-        let all = inner.config.store.uploads(&self.id).await?;
+        let all = here.config.store.uploads(&self.id).await?;
         let begun = all.iter().find(|begun| begun.id == *upload).ok_or(UNANNOUNCED)?;
-        if self.state().told[inner.number].holdings.is_some() {
+        if self.state().told[here.number].holdings.is_some() {
             return Err(Refused::Conflict(CLOSED.into()));
         }
         let misplaced = Refused::Conflict(format!(
@@ -148,7 +148,7 @@ impl Course {
             // It was confirmed, and the confirmation was lost.
             Some(end) if end <= begun.held => Ok(begun.held),
             Some(end) if at == begun.held && end <= begun.bytes => {
-                inner.config.store.keep_piece(begun, piece, (inner.config.clock)()).await?;
+                here.config.store.keep_piece(begun, piece, (here.config.clock)()).await?;
                 Ok(end)
             }
             _ => Err(misplaced),
