@@ -6,22 +6,15 @@ use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
+use super::message::MessageId;
 use super::poll::Poll;
+use super::refused::InvalidDeed;
 use ostrakon_mixing::room::RoomId;
 
 /// Longest name of a group of messages or of a co-host, in bytes of UTF-8.
 pub const LABEL_BYTES: usize = 100;
 /// Keys that one action admits or dismisses at most.
 pub const KEYS_AT_ONCE: usize = 256;
-
-/// A message on the board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct MessageId {
-    /// The epoch that published it.
-    pub epoch: u64,
-    /// Its place among the epoch's messages, from 0.
-    pub index: u32,
-}
 
 /// What a host does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,11 +132,6 @@ pub enum Deed {
         minimum: u32,
     },
 }
-
-/// A deed that breaks a limit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidDeed(pub String);
 
 impl Deed {
     /// Checks what can be checked without knowing the room.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use ostrakon_crypto::VerifyingKey;
 
-use super::action::InvalidDeed;
-use super::log::{MOST_MEMBERS, MostActions, Refused};
+use super::refused::{InvalidDeed, MostActions, Refused};
+
+/// Members of a room at most, invitations that nobody has claimed included; and claims at most.
+pub const MOST_MEMBERS: usize = 20_000;
 
 /// An invitation that hosts made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

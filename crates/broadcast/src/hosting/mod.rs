@@ -23,15 +23,17 @@ mod action;
 mod claim;
 mod log;
 mod members;
+mod message;
 mod poll;
+mod refused;
 
-pub use action::{Action, Deed, InvalidDeed, KEYS_AT_ONCE, LABEL_BYTES, MessageId, SignedAction};
+pub use action::{Action, Deed, KEYS_AT_ONCE, LABEL_BYTES, SignedAction};
 pub use claim::Claim;
-pub use log::{
-    Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused,
-};
-pub use members::Invitation;
+pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, Marks, PollState};
+pub use members::{Invitation, MOST_MEMBERS};
+pub use message::MessageId;
 pub use poll::{
     Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, TARGETS,
     Tally, is_ballot, tally,
 };
+pub use refused::{InvalidDeed, MostActions, Refused};

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{InvalidDeed, MessageId};
+use super::message::MessageId;
+use super::refused::InvalidDeed;
 use crate::board::Entry;
 
 /// Longest question in bytes of UTF-8.
