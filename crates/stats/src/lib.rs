@@ -22,10 +22,8 @@ mod circuits;
 mod committee;
 mod compute;
 mod group;
-mod intake;
 mod items;
 mod load;
-mod marks;
 mod opening;
 mod question;
 pub mod report;
@@ -36,12 +34,13 @@ mod tests;
 pub use answer::{Answer, Bin, Group, Place};
 pub use budget::{Budget, Overspent};
 pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
-pub use compute::{
-    Answered, Excluded, Failed, Lie, Sealed, compute, security, segment_for, verdict,
-};
+pub use compute::fault::{Failed, Lie};
+pub use compute::intake::{Excluded, verdict};
+pub use compute::marks::opening_mark;
+pub use compute::plan::Sealed;
+pub use compute::{Answered, compute, security, segment_for};
 pub use items::Places;
 pub use load::Load;
-pub use marks::opening_mark;
 pub use opening::places::{BadPart, Part};
 pub use opening::{Evidence, Opening};
 pub use question::own::{OwnCircuit, Reads};

@@ -197,7 +197,7 @@ pub(super) const STATISTICS: &[Tested] = &[
         suite: None,
         test: "a_report_is_adjusted_once_also_after_a_restart",
         edits: &[Edit {
-            file: "crates/stats/src/marks.rs",
+            file: "crates/stats/src/compute/marks.rs",
             from: "before[*i].as_ref().is_some_and(|before| *before != entries[*i].1);",
             to: "before[*i].as_ref().is_some_and(|before| before.is_empty());",
         }],
@@ -208,7 +208,7 @@ pub(super) const STATISTICS: &[Tested] = &[
         suite: None,
         test: "no_report_ever_shows_both_fields",
         edits: &[Edit {
-            file: "crates/stats/src/marks.rs",
+            file: "crates/stats/src/compute/marks.rs",
             from: "before.as_ref().is_some_and(|shown| *shown != [field as u8]);",
             to: "before.as_ref().is_some_and(|shown| shown.is_empty());",
         }],
@@ -220,12 +220,12 @@ pub(super) const STATISTICS: &[Tested] = &[
         test: "every_message_of_one_of_two",
         edits: &[
             Edit {
-                file: "crates/stats/src/intake.rs",
+                file: "crates/stats/src/compute/intake.rs",
                 from: "        let body: Vec<u8> = complaints.iter().flat_map(show).collect();",
                 to: "        let all: Vec<usize> = (0..plan.reports.len()).collect();\n        let body: Vec<u8> = all.iter().flat_map(show).collect();",
             },
             Edit {
-                file: "crates/stats/src/intake.rs",
+                file: "crates/stats/src/compute/intake.rs",
                 from: "            let part = n * Opening::BYTES..(n + 1) * Opening::BYTES;",
                 to: "            let _ = n;\n            let part = i * Opening::BYTES..(i + 1) * Opening::BYTES;",
             },
@@ -237,7 +237,7 @@ pub(super) const STATISTICS: &[Tested] = &[
         suite: None,
         test: "nothing_of_a_report_is_shown_before_all_have_signed_the_list",
         edits: &[Edit {
-            file: "crates/stats/src/intake.rs",
+            file: "crates/stats/src/compute/intake.rs",
             from: "signature.filter(|signature| key.verifies(&list, signature));",
             to: "signature.filter(|signature| key.verifies(&list, signature) || true);",
         }],
@@ -259,7 +259,7 @@ pub(super) const STATISTICS: &[Tested] = &[
         suite: None,
         test: "too_few_after_exclusions_shows_nothing",
         edits: &[Edit {
-            file: "crates/stats/src/intake.rs",
+            file: "crates/stats/src/compute/intake.rs",
             from: "        self.plan.enough(accepted.len())?;\n",
             to: "",
         }],
@@ -270,7 +270,7 @@ pub(super) const STATISTICS: &[Tested] = &[
         suite: None,
         test: "a_wrong_check_value_excludes_its_reporter_on_public_evidence",
         edits: &[Edit {
-            file: "crates/stats/src/intake.rs",
+            file: "crates/stats/src/compute/intake.rs",
             from: "opened.values[*i] != self.plan.reports[*i].stated();",
             to: "opened.values[*i] != self.plan.reports[*i].stated() && *i > 1000;",
         }],

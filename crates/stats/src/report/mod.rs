@@ -3,6 +3,7 @@
 //!
 //! Nothing here waits, reads a clock or opens a socket: it builds for WebAssembly.
 
+mod label;
 mod proof;
 pub(crate) mod shares;
 
@@ -17,8 +18,8 @@ use crate::group::{self, Encoded};
 use crate::items;
 use crate::items::Places;
 use crate::question::{BadQuestion, Form, Question};
+use label::Label;
 use proof::Proof;
-use shares::Label;
 
 /// The first bytes of a report: which form it has.
 const MAGIC: [u8; 4] = *b"OSR1";

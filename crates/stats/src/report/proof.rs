@@ -10,7 +10,7 @@ use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
 use zeroize::Zeroizing;
 
 use super::Field;
-use super::shares::Label;
+use super::label::Label;
 use crate::group;
 
 /// One ephemeral of each field, and Ḡ.

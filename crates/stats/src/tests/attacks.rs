@@ -9,8 +9,9 @@ use super::{
     Disk, Outcome, Scene, count_in, different_things, opening_of, statements, sum_in,
     sum_of_four_bits,
 };
+use crate::compute::marks;
 use crate::report::Field;
-use crate::{Evidence, Failed, Lie, Report, Scope, marks};
+use crate::{Evidence, Failed, Lie, Report, Scope};
 
 const NUMBERS: [u64; 4] = [3, 9, 14, 1];
 
@@ -240,7 +241,7 @@ fn a_report_is_adjusted_once_also_after_a_restart() {
                 let left = if me == 0 { left } else { usize::MAX };
                 let mut dying = Dying { disk: disks[me].clone(), left };
                 let sealed = scene.sealed(1, reports);
-                let plan = crate::compute::Plan::new(&party, &scene.exchanges[me], &sealed);
+                let plan = crate::compute::plan::Plan::new(&party, &scene.exchanges[me], &sealed);
                 let _ = scene.carry_out(&plan.unwrap(), &mut dying).await;
             }
             .boxed_local()

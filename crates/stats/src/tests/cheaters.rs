@@ -9,10 +9,10 @@ use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
 
 use super::{Disk, Outcome, Scene, nightly, sum_in, sum_of_four_bits};
-use crate::compute::Plan;
-use crate::intake::Cheat;
+use crate::compute::marks;
+use crate::compute::plan::{Cheat, Plan};
 use crate::report::Field;
-use crate::{Failed, Lie, Report, marks};
+use crate::{Failed, Lie, Report};
 
 /// P1's course with a lie.
 async fn lying(scene: &Scene, party: Party, reports: &[Report], cheat: Cheat) -> Failed {

@@ -20,7 +20,8 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
-use crate::compute::{Plan, carry_out};
+use crate::compute::carry_out;
+use crate::compute::plan::Plan;
 use crate::report::{Field, check, fields, make};
 use crate::{
     Answer, Answered, Committee, ExchangeKey, Failed, Form, Part, Places, Question, Report, Scope,
@@ -174,7 +175,7 @@ impl Scene {
         plan: &Plan<'_>,
         journal: &mut dyn Journal,
     ) -> Result<Answered, Failed> {
-        let (id, run) = (plan.party.id, plan.run());
+        let (id, run) = (plan.party.id, plan.run);
         let randomness = Secret::new(self.world.randomness(id, &format!("run {run}")));
         let base = dealt(self.world.seed, self.parties(), id.index());
         carry_out(plan, journal, randomness, (3, Some(base))).await

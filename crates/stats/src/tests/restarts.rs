@@ -20,11 +20,11 @@ use ostrakon_testkit::Network;
 use super::{
     Disk, Outcome, Scene, count_in, different_things, nightly, opening_of, sum_in, sum_of_four_bits,
 };
-use crate::compute::Plan;
-use crate::intake::Cheat;
+use crate::compute::marks;
+use crate::compute::plan::{Cheat, Plan};
 use crate::report::Field;
 use crate::report::shares::Share;
-use crate::{Answered, Failed, Report, marks};
+use crate::{Answered, Failed, Report};
 
 /// What outlives a member's process.
 #[derive(Clone, Default)]

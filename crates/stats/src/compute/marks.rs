@@ -3,7 +3,7 @@
 use ostrakon_authbits::{Bits, Journal};
 use ostrakon_crypto::{Digest, Transcript};
 
-use crate::compute::Failed;
+use super::fault::Failed;
 use crate::report::{Field, Report};
 
 fn name(report: &Report, purpose: u64) -> Digest {

@@ -1,25 +1,25 @@
 //! What the servers do (`docs/spec/statistics.md`, section 5).
 
+pub(crate) mod fault;
+pub(crate) mod intake;
+pub(crate) mod marks;
+pub(crate) mod plan;
+
 use ostrakon_authbits::circuit::Circuit;
 use ostrakon_authbits::cost::{self, Cost};
 use ostrakon_authbits::params::MAX_TRIPLES;
-use ostrakon_authbits::{
-    Abort, BaseKeys, Journal, NoTicket, Refused, Segment, SegmentSpec, Shares, Ticket, Unprepared,
-    prepare_with,
-};
+use ostrakon_authbits::{BaseKeys, Journal, Segment, SegmentSpec, Shares, Ticket, prepare_with};
 use ostrakon_computation::GENERATIONS;
-use ostrakon_crypto::{Digest, Secret, Signature, Transcript};
-use ostrakon_party::{Instance, Party, PartyId, SessionId};
+use ostrakon_crypto::{Digest, Secret, Signature};
+use ostrakon_party::{Instance, Party};
 
+use self::fault::Failed;
+use self::intake::{Excluded, Intake, Taken};
+use self::plan::{Plan, Sealed};
 use crate::answer::Answer;
 use crate::circuits::{fits, random_bits};
 use crate::committee::ExchangeKey;
-use crate::intake::{Intake, Taken};
-use crate::marks;
-use crate::opening::Evidence;
 use crate::question::Form;
-use crate::report::{Report, Scope};
-use crate::seal;
 
 /// Bits of statistical security of all preparations for an answer together.
 const SECURITY: u32 = 40;
@@ -27,28 +27,6 @@ const SECURITY: u32 = 40;
 const MORE_OF_FIRST: u32 = 2;
 /// Sizes of buckets that are tried; the fewest leaky triples win.
 const BUCKETS: std::ops::RangeInclusive<usize> = 3..=8;
-
-/// What the servers have agreed to compute on.
-#[derive(Clone, Copy, Debug)]
-pub struct Sealed<'a> {
-    /// What the reports are about.
-    pub scope: Scope<'a>,
-    /// Names this use of the servers' session; never used twice in it.
-    pub run: u64,
-    /// Whether it is the first attempt at this answer: of all others it is not.
-    pub first: bool,
-    /// The reports of the seal, in its order.
-    pub reports: &'a [Report],
-}
-
-/// A report that does not count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excluded {
-    /// Its place in the seal.
-    pub report: usize,
-    /// Why, for anybody to check.
-    pub evidence: Evidence,
-}
 
 /// What came out, alike at all servers.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +37,7 @@ pub struct Answered {
     pub accepted: usize,
     /// The reports that do not count.
     pub excluded: Vec<Excluded>,
-    /// Names the run, the seal, and which of its reports count ([`verdict`]).
+    /// Names the run, the seal, and which of its reports count ([`crate::verdict`]).
     pub list: Digest,
     /// The members' signatures on it, by member.
     pub signatures: Vec<Signature>,
@@ -74,90 +52,6 @@ pub struct Answered {
     pub bucket: usize,
     /// What every server sends in the run, by formula.
     pub cost: Cost,
-}
-
-/// What a member has done that shows who it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
-    /// Shown a point of a report that is not its own key's. Its message convicts it.
-    Opening,
-    /// Put in something else than its share of a report.
-    Difference,
-    /// Shown other masks than it had made.
-    Masks,
-    /// Opened, or stated, something else in the check than it holds.
-    Check,
-    /// Signed another list of accepted reports.
-    List,
-}
-
-/// Why there is no answer. Nothing about a report was revealed, but for a failure in
-/// [`Failed::Computation`] after the answer was opened to others.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Failed {
-    /// Fewer reports than the question's minimum.
-    #[error("{missing} more reports are needed")]
-    TooFew {
-        /// How many are missing.
-        missing: u64,
-    },
-    /// The question cannot be asked.
-    #[error(transparent)]
-    Question(#[from] crate::BadQuestion),
-    /// The servers of the session are not the committee, or the exchange key is not this member's.
-    #[error("the committee of the reports is another one than the servers of this session")]
-    Roster,
-    /// The reports are of another scope, or not the seal's.
-    #[error("the reports are not those of a seal of this question")]
-    Reports,
-    /// More gates than one segment has triples, or numbers that are too long.
-    #[error("the question is too large for so many reports: it takes {0} AND gates")]
-    TooLarge(usize),
-    /// The segment's number has been used, or cannot be written down.
-    #[error(transparent)]
-    Ticket(#[from] NoTicket),
-    /// Something cannot be written down that must be before it is said.
-    #[error("the journal cannot be written: {0}")]
-    Journal(String),
-    /// Reports that an earlier run has used, which this is not. They can never be computed on
-    /// again: their reporters make new ones, for the scope's next number.
-    #[error(
-        "{} reports were used by a run that broke off, and cannot be used again: ask for new ones",
-        .reports.len()
-    )]
-    Spent {
-        /// Their places in the seal.
-        reports: Vec<usize>,
-    },
-    /// The preparation stopped.
-    #[error(transparent)]
-    Preparation(#[from] Unprepared),
-    /// The computation stopped.
-    #[error(transparent)]
-    Computation(#[from] Refused),
-    /// A member has lied, in this server's own sight.
-    #[error("{member} has lied ({lie:?}): the run is void, and its reports are spent")]
-    Member {
-        /// Who.
-        member: PartyId,
-        /// What.
-        lie: Lie,
-    },
-    /// One of two members has lied.
-    #[error("{0} or {1} has lied: the run is void, and its reports are spent")]
-    Dispute(PartyId, PartyId),
-    /// The journal's keeper lets nothing be opened: the computation was cancelled.
-    #[error("it was cancelled before anything was opened")]
-    Withheld,
-    /// What was opened is not the question's, which is a defect.
-    #[error("what was opened cannot be read")]
-    Contradiction,
-}
-
-impl From<Abort> for Failed {
-    fn from(abort: Abort) -> Self {
-        Failed::Computation(Refused::Aborted(abort))
-    }
 }
 
 /// Bits of statistical security of one preparation by so many members. Who makes it break off has
@@ -212,92 +106,6 @@ pub(crate) fn segment_of(
         Some(of(sure, bucket))
     };
     BUCKETS.filter_map(smallest).min_by_key(SegmentSpec::leaky)
-}
-
-/// What all members sign before anything of an accepted report is shown: the run, the seal, and
-/// the places in it of the reports that do not count.
-pub fn verdict(session: &SessionId, seal: &Digest, excluded: &[usize]) -> Digest {
-    let mut transcript = Transcript::new("ostrakon/v1/stats/verdict");
-    transcript.field(&session.0.0).field(&seal.0).number(excluded.len() as u64);
-    excluded.iter().for_each(|place| {
-        transcript.number(*place as u64);
-    });
-    transcript.finish()
-}
-
-/// A run as one member sees it, before anything is sent.
-pub(crate) struct Plan<'a> {
-    pub(crate) party: Party,
-    pub(crate) exchange: &'a ExchangeKey,
-    pub(crate) scope: Scope<'a>,
-    pub(crate) reports: &'a [Report],
-    pub(crate) seal: Digest,
-    run: u64,
-    /// What the member lies about.
-    #[cfg(test)]
-    pub(crate) cheat: crate::intake::Cheat,
-}
-
-impl<'a> Plan<'a> {
-    pub(crate) fn new(
-        party: &Party,
-        exchange: &'a ExchangeKey,
-        sealed: &Sealed<'a>,
-    ) -> Result<Self, Failed> {
-        let Sealed { scope, run, reports, .. } = *sealed;
-        scope.question.validate()?;
-        let members = scope.committee.members();
-        let same = members.iter().map(|member| member.key).eq(party.roster.keys.iter().copied());
-        if !same || scope.committee.points().get(party.id.index()) != Some(exchange.public()) {
-            return Err(Failed::Roster);
-        }
-        let digest = scope.digest();
-        let ascend = reports.windows(2).all(|pair| pair[0].reporter() < pair[1].reporter());
-        if !ascend || reports.iter().any(|report| report.scope() != digest) {
-            return Err(Failed::Reports);
-        }
-        let seal = seal::list(reports);
-        // Everything that is signed is about this run of this question on these reports: servers
-        // who have agreed on other ones do not hear each other.
-        let mut transcript = Transcript::new("ostrakon/v1/stats/session");
-        transcript.field(&party.roster.session.0.0).number(run).field(&seal.0).field(&digest.0);
-        let party = party.in_session(SessionId(transcript.finish()));
-        let plan = Self {
-            party,
-            exchange,
-            scope,
-            reports,
-            seal,
-            run,
-            #[cfg(test)]
-            cheat: crate::intake::Cheat::Nothing,
-        };
-        plan.enough(reports.len())?;
-        Ok(plan)
-    }
-
-    /// Whether so many reports are enough.
-    pub(crate) fn enough(&self, count: usize) -> Result<(), Failed> {
-        let minimum = u64::from(self.scope.question.minimum.max(1));
-        match minimum.saturating_sub(count as u64) {
-            0 => Ok(()),
-            missing => Err(Failed::TooFew { missing }),
-        }
-    }
-
-    /// Names the run.
-    pub(crate) fn name(&self) -> Digest {
-        self.party.roster.session.0
-    }
-
-    #[cfg(test)]
-    pub(crate) fn run(&self) -> u64 {
-        self.run
-    }
-
-    pub(crate) fn parties(&self) -> usize {
-        self.party.roster.keys.len()
-    }
 }
 
 /// Steps 6 to 14. `randomness` is fresh and serves this computation alone; `journal` outlives the

@@ -4,11 +4,14 @@ use ostrakon_authbits::cost::{self, Cost};
 use ostrakon_authbits::{
     Adjusted, Bits, Elements, Journal, OpenedElements, Segment, Settled, Shares,
 };
-use ostrakon_crypto::{Digest, Signature};
-use ostrakon_party::PartyId;
+use ostrakon_crypto::{Digest, Signature, Transcript};
+use ostrakon_party::{PartyId, SessionId};
 
-use crate::compute::{Excluded, Failed, Lie, Plan, verdict};
-use crate::marks;
+use super::fault::{Failed, Lie};
+use super::marks;
+#[cfg(test)]
+use super::plan::Cheat;
+use super::plan::Plan;
 use crate::opening::{self, Evidence, Opening, complained, examine, of_batch, of_complaint};
 use crate::report::shares::Share;
 use crate::report::{Field, Report};
@@ -24,27 +27,13 @@ pub(crate) struct Intake<'a, J: ?Sized> {
     pub(crate) cost: Cost,
 }
 
-/// A lie that a member's own code goes on from.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cheat {
-    Nothing,
-    /// Put in another share of the second report.
-    Difference,
-    /// Open another share of the second report's ŷ.
-    Element,
-    /// Put in another share of the first report's lowest bit, which this coefficient checks.
-    Unseen(u64),
-}
-
-#[cfg(test)]
-impl Cheat {
-    fn twist(self, report: usize, mut coefficients: Vec<u64>) -> Vec<u64> {
-        if self == Cheat::Element && report == 1 {
-            coefficients[0] ^= 1 << 40;
-        }
-        coefficients
-    }
+/// A report that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its place in the seal.
+    pub report: usize,
+    /// Why, for anybody to check.
+    pub evidence: Evidence,
 }
 
 /// Reports under the key.
@@ -55,6 +44,17 @@ pub(crate) struct Taken {
     pub(crate) list: Digest,
     pub(crate) signatures: Vec<Signature>,
     pub(crate) cost: Cost,
+}
+
+/// What all members sign before anything of an accepted report is shown: the run, the seal, and
+/// the places in it of the reports that do not count.
+pub fn verdict(session: &SessionId, seal: &Digest, excluded: &[usize]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/stats/verdict");
+    transcript.field(&session.0.0).field(&seal.0).number(excluded.len() as u64);
+    excluded.iter().for_each(|place| {
+        transcript.number(*place as u64);
+    });
+    transcript.finish()
 }
 
 /// s_0 and s, one after the other.
