@@ -39,7 +39,7 @@ use serde::Serialize;
 
 use crate::limit::{aead, best, loopback};
 use crate::measurement::median;
-use crate::party::secret;
+use crate::random::secret;
 
 /// How long a phase may take.
 const PATIENCE: Duration = Duration::from_secs(900);

@@ -15,8 +15,8 @@ use rand_core::Rng;
 use crate::control::{Answers, Command, Epoch, Parties, Program};
 use crate::limit::{Limits, Work, time};
 use crate::measurement::{Measurement, Published, median};
-use crate::party::secret;
 use crate::phase::Phase;
+use crate::random::secret;
 use crate::shuffle::checked;
 
 /// What to measure.

@@ -1,11 +1,10 @@
 //! One party of a benchmark: a process that does what it is told by line.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, merkle};
 use ostrakon_kernels::{Prg, zeroed_table};
@@ -13,7 +12,7 @@ use ostrakon_mixer::site::processor_time;
 use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_party::{Channel, Header, Instance, Party, PartyId, Roster};
 use ostrakon_replicated::Stock;
-use ostrakon_replicated::epoch::{self, Marks, Mixed};
+use ostrakon_replicated::epoch::{self, Mixed};
 use ostrakon_replicated::messages::{BatchSpec, EpochSpec};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::preprocessing;
@@ -23,7 +22,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::control::{Command, Reply, Report};
+use crate::marks::Memory;
 use crate::memory;
+use crate::random::secret;
 use crate::room::Room;
 
 /// Carries out commands from standard input until it ends.
@@ -90,40 +91,6 @@ pub(crate) fn answer(reply: &impl serde::Serialize) -> Result<()> {
     let mut output = std::io::stdout().lock();
     output.write_all(line.as_bytes())?;
     Ok(output.flush()?)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a party process is where randomness enters")]
-fn random(bytes: &mut [u8]) -> Result<()> {
-    getrandom::fill(bytes).map_err(|error| anyhow!("the system gives no random bytes: {error}"))
-}
-
-/// 32 random bytes.
-pub(crate) fn secret() -> Result<[u8; 32]> {
-    let mut bytes = [0; 32];
-    random(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Marks in memory: what is measured is the engine, not a disk.
-#[derive(Default)]
-pub(crate) struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
-
-impl Memory {
-    /// See [`Marks::record`].
-    pub fn keep(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        let mut marks = self.0.lock().map_err(|_| "a mark could not be written")?;
-        Ok(marks.entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
-    }
-}
-
-impl Marks for Memory {
-    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.keep(name, value)
-    }
-
-    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.keep(name, value)
-    }
 }
 
 /// Connects with all other parties.

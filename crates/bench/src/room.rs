@@ -31,7 +31,8 @@ use rayon::prelude::*;
 use tokio::runtime::Runtime;
 
 use crate::control::Epoch;
-use crate::party::{Memory, secret};
+use crate::marks::Memory;
+use crate::random::secret;
 
 /// An epoch on its way.
 pub struct Room {

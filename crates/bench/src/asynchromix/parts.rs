@@ -24,8 +24,8 @@ use super::batch::prepare;
 pub use super::part::Part;
 use super::{Units, decoding, powermix, products};
 use crate::limit::time;
-use crate::party::secret;
 use crate::processor;
+use crate::random::secret;
 
 /// What to measure.
 #[derive(Clone, Debug)]

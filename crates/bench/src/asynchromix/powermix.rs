@@ -24,8 +24,8 @@ use super::decoding::WIDTH;
 use super::part::Part;
 use super::{Units, products};
 use crate::limit::time;
-use crate::party::secret;
 use crate::processor;
+use crate::random::secret;
 
 /// A mix that is measured is spent once, in memory.
 struct Unwritten;

@@ -17,7 +17,7 @@ use super::{Analysis, Outcome, Phase, Servers, Spent, list};
 use crate::control::Program;
 use crate::limit::{Limits, Parts, Work};
 use crate::measurement::median;
-use crate::party::secret;
+use crate::random::secret;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]

@@ -34,7 +34,8 @@ use tokio::runtime::Runtime;
 
 use crate::control::{Program, Running, spawn};
 use crate::memory;
-use crate::party::{Place, answer, meet, secret};
+use crate::party::{Place, answer, meet};
+use crate::random::secret;
 
 use self::delay::Delayed;
 

@@ -25,7 +25,7 @@ use ostrakon_mixing::room::{EngineKind, people_for};
 use ostrakon_protocol::{RoomInfo, ServersInfo, Status};
 use rayon::prelude::*;
 
-use crate::party::secret;
+use crate::random::secret;
 use http::{Connection, Request};
 use load::{Epoch, Latencies, Lines};
 use machine::Most;

@@ -17,7 +17,8 @@ use tokio::runtime::Runtime;
 
 use super::committee::{Bound, Bytes, Command, Outcome, Phases, Prepared, Sent, Told, scope};
 use super::link::{Slow, Turns};
-use crate::party::{Place, answer, meet_over, secret};
+use crate::party::{Place, answer, meet_over};
+use crate::random::secret;
 
 /// What a member has used: its processes live as long as the committee. When it is asked to write
 /// something down tells how far a run is.

@@ -22,7 +22,7 @@ use self::limit::{Units, Work};
 use crate::control::Program;
 use crate::limit::Parts;
 use crate::measurement::{median, parts_in_words};
-use crate::party::secret;
+use crate::random::secret;
 
 /// What to measure.
 #[derive(Clone, Debug)]
