@@ -2,13 +2,11 @@
 //!
 //! Of two parties the lower-numbered one dials, both directly and by relay.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_party::{PartyId, Roster};
-use rustls::{ClientConfig, ServerConfig};
+use ostrakon_party::PartyId;
 use tokio::io::BufReader;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
@@ -17,10 +15,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use crate::link::{self, Counted, Transport};
-use crate::mesh::Shared;
 use crate::peer::{Peer, Reach};
 use crate::relay::Tunnel;
-use crate::tls::{self, Identity};
+use crate::shared::Shared;
+use crate::tls;
 
 /// How many accepted connections may be unauthenticated at a time; more are closed at once.
 const MAX_HANDSHAKES: usize = 128;
@@ -30,31 +28,6 @@ const READ_BUFFER: usize = 256 * 1024;
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 /// A link that lasted this long was a good one: the next attempt need not wait.
 const GOOD: Duration = Duration::from_secs(2);
-
-/// The TLS configurations of one party.
-pub(crate) struct Credentials {
-    dial: BTreeMap<PartyId, Arc<ClientConfig>>,
-    accept_any: Arc<ServerConfig>,
-    accept_one: BTreeMap<PartyId, Arc<ServerConfig>>,
-}
-
-impl Credentials {
-    pub fn new(id: PartyId, identity: &Identity, roster: &Roster) -> Self {
-        let keys = || roster.parties().zip(&roster.keys);
-        let lower: Vec<_> = keys().filter(|(peer, _)| *peer < id).map(|(_, key)| *key).collect();
-        Self {
-            dial: keys()
-                .filter(|(p, _)| *p > id)
-                .map(|(p, key)| (p, identity.dial_config(key)))
-                .collect(),
-            accept_any: identity.accept_config(&lower),
-            accept_one: keys()
-                .filter(|(p, _)| *p < id)
-                .map(|(p, key)| (p, identity.accept_config(std::slice::from_ref(key))))
-                .collect(),
-        }
-    }
-}
 
 type Direct = BufReader<Counted>;
 

@@ -23,8 +23,8 @@
 //!   run and are connected directly or by way of some third party that passes their bytes on.
 //! * Memory that a peer can make this party use is bounded: a frame by [`frame::MAX_LENGTH`],
 //!   unasked messages by [`Quota`], a long message by the limit given to `collect`, remembered
-//!   requests by number, tunnels by [`relay::WINDOW`] and [`relay::FORWARDED`]. A length is checked
-//!   before anything is reserved for it.
+//!   requests by number, tunnels by [`bounds::WINDOW`] and [`bounds::FORWARDED`]. A length is
+//!   checked before anything is reserved for it.
 //! * A malformed frame closes the connection it came by and nothing else; the parties connect
 //!   again.
 //!
@@ -37,6 +37,7 @@
 //!   front of the port does.
 //! * It keeps nothing on disk.
 
+pub mod bounds;
 mod connect;
 pub mod frame;
 mod inbox;
@@ -45,12 +46,15 @@ mod mesh;
 mod outbox;
 mod peer;
 pub mod probe;
-pub mod relay;
+mod relay;
 mod retired;
+mod shared;
+mod timing;
 mod tls;
 
 pub use inbox::Quota;
-pub use mesh::{Config, Mesh, StartError, Timing};
+pub use mesh::{Config, Mesh, StartError};
 pub use peer::{PeerState, Reach};
 pub use probe::Acquaintance;
+pub use timing::Timing;
 pub use tls::{Identity, any_name, presented};

@@ -16,8 +16,8 @@ use tokio::time::{Instant, interval, sleep_until};
 use tokio_rustls::TlsStream;
 
 use crate::frame::{self, Frame, Hello, Kind, Malformed, Prefix};
-use crate::mesh::Shared;
 use crate::peer::{Counters, Peer};
+use crate::shared::Shared;
 
 /// How much ciphertext rustls may hold back while the socket is full: two chunks.
 const TLS_BUFFER: usize = 512 * 1024;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -17,50 +15,16 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::connect::{Credentials, accept_all, dial_direct, dial_relayed};
-use crate::frame::{Frame, Leg, Malformed, Part, Relay};
+use crate::connect::{accept_all, dial_direct, dial_relayed};
 use crate::inbox::{Quota, Taken};
 use crate::peer::{Peer, PeerState};
-use crate::probe::{Acquaintance, Clock, MAX_ABOUT, Probe};
-use crate::relay::{Route, Tunnel, Tunnels};
-use crate::retired::Retired;
+use crate::probe::{Acquaintance, Clock};
+use crate::shared::Shared;
+use crate::timing::Timing;
 use crate::tls::Identity;
 
 /// How many relayed connections may wait to be accepted.
 const WAITING_TUNNELS: usize = 16;
-
-/// How long things take.
-#[derive(Clone, Copy, Debug)]
-pub struct Timing {
-    /// Within which a connection must be made, authenticated and greeted.
-    pub handshake: Duration,
-    /// After which a link that has nothing to send shows that it lives.
-    pub ping: Duration,
-    /// After which a link on which nothing arrives is given up.
-    pub dead_after: Duration,
-    /// After which a peer that cannot be reached directly is sought by way of others.
-    pub relay_after: Duration,
-    /// The longest pause between two attempts to connect.
-    pub retry: Duration,
-    /// How often it is considered what must be asked for again.
-    pub tick: Duration,
-    /// After which [`Channel::patience`] resolves.
-    pub patience: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            handshake: Duration::from_secs(5),
-            ping: Duration::from_secs(1),
-            dead_after: Duration::from_secs(8),
-            relay_after: Duration::from_secs(1),
-            retry: Duration::from_secs(2),
-            tick: Duration::from_millis(200),
-            patience: Duration::from_secs(3),
-        }
-    }
-}
 
 /// What a mesh is made from.
 #[derive(Debug)]
@@ -104,108 +68,6 @@ pub enum StartError {
     Listener(#[source] io::Error),
 }
 
-/// What all tasks of a mesh share.
-pub(crate) struct Shared {
-    pub id: PartyId,
-    pub roster: Arc<Roster>,
-    pub timing: Timing,
-    pub credentials: Credentials,
-    pub tunnels: Arc<Tunnels>,
-    peers: BTreeMap<PartyId, Arc<Peer>>,
-    incoming: mpsc::Sender<Tunnel>,
-    retired: Arc<Retired>,
-    next_link: AtomicU64,
-    introduction: Mutex<Option<Introduction>>,
-}
-
-/// What the peers are told of this party, and the clock that is compared with theirs.
-#[derive(Clone)]
-struct Introduction {
-    about: Bytes,
-    clock: Clock,
-}
-
-impl Shared {
-    pub fn next_link(&self) -> u64 {
-        self.next_link.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn introduction(&self) -> Option<Introduction> {
-        self.introduction.lock().expect("no panic while held").clone()
-    }
-
-    /// What `peer` is to be told, if this party has introduced itself.
-    pub fn probe(&self, peer: &Peer) -> Option<Frame> {
-        let Introduction { about, clock } = self.introduction()?;
-        Some(Frame::Probe(peer.measurements().next(clock(), &about)))
-    }
-
-    /// Takes in what `peer` told.
-    pub fn probed(&self, peer: &Peer, probe: Probe) {
-        if let Some(Introduction { clock, .. }) = self.introduction() {
-            peer.measurements().take(probe, clock());
-        }
-    }
-
-    pub fn peer(&self, id: PartyId) -> Option<&Arc<Peer>> {
-        self.peers.get(&id)
-    }
-
-    pub fn peers(&self) -> impl Iterator<Item = &Arc<Peer>> {
-        self.peers.values()
-    }
-
-    /// Passes on, or takes in, a tunnel's frame that has come by the direct link with `from`.
-    pub fn relay(&self, from: PartyId, relay: Relay) -> Result<(), Malformed> {
-        let (Some(neighbour), Some(far)) = (self.peer(from), self.peer(relay.peer)) else {
-            return Err(Malformed);
-        };
-        if from == relay.peer {
-            return Err(Malformed);
-        }
-        match (relay.leg, relay.part) {
-            (Leg::Onward, part) => {
-                let is_end = part == Part::End;
-                let onward = Relay { peer: from, leg: Leg::Arrived, circuit: relay.circuit, part };
-                if !far.outbox().push_relay(from, onward) && !is_end {
-                    let end = Relay {
-                        peer: far.id,
-                        leg: Leg::Arrived,
-                        circuit: relay.circuit,
-                        part: Part::End,
-                    };
-                    neighbour.outbox().push_relay(far.id, end);
-                }
-            }
-            (Leg::Arrived, Part::Open) => {
-                if far.id > self.id {
-                    return Err(Malformed);
-                }
-                let tunnel = self.tunnels.open(far.id, neighbour, relay.circuit);
-                // If too many wait, dropping this one tells its other end.
-                drop(self.incoming.try_send(tunnel));
-            }
-            (Leg::Arrived, part) => {
-                let is_end = part == Part::End;
-                let known =
-                    self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
-                // The far end may not know that this one has started anew. An end is not answered:
-                // two that do not know a tunnel would tell each other so for ever.
-                if !known && !is_end {
-                    let end = Relay {
-                        peer: far.id,
-                        leg: Leg::Onward,
-                        circuit: relay.circuit,
-                        part: Part::End,
-                    };
-                    neighbour.outbox().push_relay(self.id, end);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// One party's links to all others, as a [`Channel`].
 ///
 /// Dropping the mesh, or [`Mesh::shutdown`], closes all links; what was posted and not yet sent is
@@ -229,25 +91,9 @@ impl Mesh {
         if roster.keys.get(id.index()) != Some(&identity.verifying_key()) {
             return Err(StartError::WrongKey(id));
         }
-        let retired = Arc::new(Retired::default());
-        let others = roster.parties().zip(&roster.keys).filter(|(peer, _)| *peer != id);
-        let peers: BTreeMap<PartyId, Arc<Peer>> = others
-            .map(|(peer, key)| (peer, Arc::new(Peer::new(peer, id, *key, &retired, quota))))
-            .collect();
         let (incoming, tunnels) = mpsc::channel(WAITING_TUNNELS);
-        let credentials = Credentials::new(id, &identity, &roster);
-        let shared = Arc::new(Shared {
-            id,
-            roster,
-            timing,
-            credentials,
-            tunnels: Arc::default(),
-            peers,
-            incoming,
-            retired,
-            next_link: AtomicU64::new(0),
-            introduction: Mutex::default(),
-        });
+        let limits = (timing, quota);
+        let shared = Arc::new(Shared::new((id, roster), &identity, limits, incoming));
         let mut tasks = JoinSet::new();
         for peer in shared.peers().filter(|peer| peer.id > id) {
             let address = addresses.get(&peer.id).ok_or(StartError::NoAddress(peer.id))?.clone();
@@ -280,10 +126,8 @@ impl Mesh {
 
     /// Tells the peers, from now on, `about` this party, of which at most
     /// [`MAX_ABOUT`](crate::probe::MAX_ABOUT) bytes are sent, and compares `clock` with theirs.
-    pub fn introduce(&self, mut about: Bytes, clock: Clock) {
-        about.truncate(MAX_ABOUT);
-        *self.shared.introduction.lock().expect("no panic while held") =
-            Some(Introduction { about, clock });
+    pub fn introduce(&self, about: Bytes, clock: Clock) {
+        self.shared.introduce(about, clock);
     }
 
     /// What is known of every peer beside the state of its link.
@@ -356,9 +200,6 @@ impl Channel for Mesh {
     }
 
     fn retire(&self, instance: Instance) {
-        self.shared.retired.insert(instance);
-        for peer in self.shared.peers() {
-            peer.purge(&instance);
-        }
+        self.shared.retire(instance);
     }
 }

@@ -11,9 +11,9 @@ use bytes::Bytes;
 use ostrakon_party::{Instance, Message, PartyId, Tag};
 use tokio::sync::Notify;
 
+use crate::bounds::{FORWARDED, cost};
 use crate::frame::{self, Frame, Relay, Want};
 use crate::inbox::Taken;
-use crate::relay::{FORWARDED, cost};
 use crate::retired::Retired;
 
 /// How many wants for messages not yet posted are remembered; a peer that has more must ask again.

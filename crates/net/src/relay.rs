@@ -4,7 +4,8 @@
 //! third party sees ciphertext, its length and its timing, and can do nothing but pass it on or
 //! not. Each end may have [`WINDOW`] bytes in flight until the other end has taken them, every
 //! frame counting [`FRAME_COST`] bytes more than it carries; the third party holds at most
-//! [`FORWARDED`] bytes per sender and peer and breaks the tunnel of whoever exceeds that.
+//! [`crate::bounds::FORWARDED`] bytes per sender and peer and breaks the tunnel of whoever exceeds
+//! that.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -16,25 +17,12 @@ use bytes::{Buf, Bytes};
 use ostrakon_party::PartyId;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::bounds::{FRAME_COST, WINDOW};
 use crate::frame::{Leg, Part, RELAYED, Relay};
 use crate::peer::Peer;
 
-/// Bytes that may be on their way in one direction of a tunnel.
-pub const WINDOW: usize = 4 << 20;
-/// Bytes that a relaying party holds for one sender and one recipient.
-pub const FORWARDED: usize = WINDOW + WINDOW / 4;
-/// What a frame costs beside the bytes it carries, so that many tiny ones are bounded too.
-pub const FRAME_COST: usize = 64;
 /// Credit is given in portions of this size.
 const PORTION: usize = WINDOW / 8;
-
-/// What a tunnel's frame counts in the relaying party's bound.
-pub(crate) fn cost(relay: &Relay) -> usize {
-    match &relay.part {
-        Part::Data(bytes) => bytes.len() + FRAME_COST,
-        Part::Open | Part::Credit(_) | Part::End => FRAME_COST,
-    }
-}
 
 #[derive(Default)]
 struct State {
@@ -271,6 +259,7 @@ mod tests {
     use ostrakon_crypto::VerifyingKey;
 
     use super::*;
+    use crate::bounds::FORWARDED;
     use crate::inbox::Quota;
     use crate::outbox::Active;
 

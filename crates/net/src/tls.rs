@@ -9,10 +9,12 @@
 //! The identity key also signs message headers. The two uses cannot be confused: a header signature
 //! is on 32 bytes, a TLS 1.3 one on 64 spaces, a context string and a transcript hash.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use ostrakon_crypto::{SigningKey, VerifyingKey};
+use ostrakon_party::{PartyId, Roster};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::aws_lc_rs::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384};
@@ -230,4 +232,29 @@ impl ClientCertVerifier for Pinned {
     }
 
     signatures_of_pinned_keys!();
+}
+
+/// The TLS configurations of one party.
+pub(crate) struct Credentials {
+    pub dial: BTreeMap<PartyId, Arc<ClientConfig>>,
+    pub accept_any: Arc<ServerConfig>,
+    pub accept_one: BTreeMap<PartyId, Arc<ServerConfig>>,
+}
+
+impl Credentials {
+    pub fn new(id: PartyId, identity: &Identity, roster: &Roster) -> Self {
+        let keys = || roster.parties().zip(&roster.keys);
+        let lower: Vec<_> = keys().filter(|(peer, _)| *peer < id).map(|(_, key)| *key).collect();
+        Self {
+            dial: keys()
+                .filter(|(p, _)| *p > id)
+                .map(|(p, key)| (p, identity.dial_config(key)))
+                .collect(),
+            accept_any: identity.accept_config(&lower),
+            accept_one: keys()
+                .filter(|(p, _)| *p < id)
+                .map(|(p, key)| (p, identity.accept_config(std::slice::from_ref(key))))
+                .collect(),
+        }
+    }
 }
