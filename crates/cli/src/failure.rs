@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::client::CallError;
+use ostrakon_client::host::Refusal;
 
 /// What the exit codes mean, for `--help`.
 pub const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 what was to be checked is not authentic; \
@@ -24,6 +24,61 @@ pub fn unproven(message: impl Into<String>) -> anyhow::Error {
 /// A server does not answer, or cannot work yet.
 pub fn unreachable(message: impl Into<String>) -> anyhow::Error {
     Coded { code: 4, message: message.into() }.into()
+}
+
+/// Why a request brought no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No connection, or it broke, or it took too long.
+    #[error(
+        "{origin} does not answer ({cause}); check that the server runs and that its address is right"
+    )]
+    Unreachable {
+        /// The server.
+        origin: String,
+        /// What happened.
+        cause: String,
+    },
+    /// The server said no.
+    #[error("{origin} says: {detail} (HTTP {status})")]
+    Refused {
+        /// The server.
+        origin: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's explanation.
+        detail: String,
+    },
+    /// The answer is not what the interface promises.
+    #[error(
+        "{origin} answered in a form that this program does not know ({cause}); is it an Ostrakon server of this version?"
+    )]
+    Unknown {
+        /// The server.
+        origin: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+}
+
+impl CallError {
+    /// What the server at `origin` said to a state machine's request, or that it said nothing.
+    pub fn of(origin: &str, said: Option<Refusal>) -> Self {
+        let origin = origin.to_owned();
+        match said {
+            Some(Refusal { status, detail }) => Self::Refused { origin, status, detail },
+            None => Self::Unreachable { origin, cause: "no answer came in time".into() },
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
+            Self::Unknown { .. } => false,
+        }
+    }
 }
 
 /// A request that failed.

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::connection::{CallError, Connection, Pauses};
-use crate::{failure, output};
+use super::connection::{Connection, Pauses};
+use crate::failure::{self, CallError};
+use crate::output;
 
 /// How long members that do not answer are asked again.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -4,13 +4,14 @@ pub mod driver;
 
 use std::time::Duration;
 
-use ostrakon_client::host::Refusal;
 use ostrakon_client::{Body, Http};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
+
+use crate::failure::CallError;
 
 /// How long a connection may take to come about.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -22,61 +23,6 @@ const PAGE_TIME: Duration = Duration::from_secs(120);
 const ANSWER_BYTES: usize = 256 << 20;
 /// Requests to one server at a time, those apart that wait for news.
 const AT_A_TIME: usize = 32;
-
-/// Why a request brought no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// No connection, or it broke, or it took too long.
-    #[error(
-        "{origin} does not answer ({cause}); check that the server runs and that its address is right"
-    )]
-    Unreachable {
-        /// The server.
-        origin: String,
-        /// What happened.
-        cause: String,
-    },
-    /// The server said no.
-    #[error("{origin} says: {detail} (HTTP {status})")]
-    Refused {
-        /// The server.
-        origin: String,
-        /// The HTTP status.
-        status: u16,
-        /// The server's explanation.
-        detail: String,
-    },
-    /// The answer is not what the interface promises.
-    #[error(
-        "{origin} answered in a form that this program does not know ({cause}); is it an Ostrakon server of this version?"
-    )]
-    Unknown {
-        /// The server.
-        origin: String,
-        /// What is wrong with it.
-        cause: String,
-    },
-}
-
-impl CallError {
-    /// What the server at `origin` said to a state machine's request, or that it said nothing.
-    pub fn of(origin: &str, said: Option<Refusal>) -> Self {
-        let origin = origin.to_owned();
-        match said {
-            Some(Refusal { status, detail }) => Self::Refused { origin, status, detail },
-            None => Self::Unreachable { origin, cause: "no answer came in time".into() },
-        }
-    }
-
-    /// Whether the same request may succeed later.
-    pub fn passes(&self) -> bool {
-        match self {
-            Self::Unreachable { .. } => true,
-            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
-            Self::Unknown { .. } => false,
-        }
-    }
-}
 
 /// A client for all servers; connections are kept and shared.
 ///

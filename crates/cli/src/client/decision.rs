@@ -17,10 +17,11 @@ use ostrakon_party::{PartyId, Servers};
 use ostrakon_protocol::ServersInfo;
 use serde::de::DeserializeOwned;
 
+use super::connection::Connection;
 use super::connection::driver::{Driver, Transport};
-use super::connection::{CallError, Connection};
 use super::room::patiently;
-use crate::{failure, system};
+use crate::failure::{self, CallError};
+use crate::system;
 
 /// The server that puts all records into one order.
 const SEQUENCER: usize = 0;

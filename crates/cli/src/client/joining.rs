@@ -13,9 +13,10 @@ use ostrakon_decide::{Gathering, GatheringId, JoinLink};
 use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::Serialize;
 
-use super::connection::{CallError, Connection};
+use super::connection::Connection;
 use super::decision::Deployment;
-use crate::{failure, system};
+use crate::failure::{self, CallError};
+use crate::system;
 
 #[derive(Serialize)]
 struct CreatorQuery {

@@ -17,10 +17,10 @@ use ostrakon_mixing::link::Invitation;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::connection::CallError;
 use super::connection::driver::{Driver, Transport};
 use super::room::Room;
-use crate::{failure, secret, system};
+use crate::failure::{self, CallError};
+use crate::{secret, system};
 
 /// What the file holds.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]

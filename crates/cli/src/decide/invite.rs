@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::State;
 use super::create::{PersonJson, links};
-use crate::client::{CallError, Decision};
+use crate::client::Decision;
+use crate::failure::CallError;
 use crate::{failure, output, secret};
 
 /// Options of `decide invite`.

@@ -15,9 +15,10 @@ use ostrakon_protocol::{NewRoom, RoomInfo, ServersInfo};
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 
+use crate::client::Connection;
 use crate::client::connection::driver::{Driver, Transport};
-use crate::client::{CallError, Connection};
-use crate::{failure, system};
+use crate::failure::{self, CallError};
+use crate::system;
 
 /// Somebody with the administrator token of a server.
 pub struct Administrator {

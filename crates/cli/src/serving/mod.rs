@@ -4,6 +4,7 @@ mod acme;
 pub mod administrator;
 pub mod cards;
 pub mod check;
+mod home;
 pub mod init;
 pub mod log;
 pub mod processes;

@@ -15,7 +15,7 @@ use ostrakon_protocol::Create;
 use crate::client::Connection;
 use crate::secret;
 use crate::serving::administrator::Administrator;
-use crate::serving::init::{self, CONFIG};
+use crate::serving::home::{self, CONFIG};
 
 /// The servers' names, by party number.
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -137,7 +137,7 @@ impl Site {
                 name: (*name).to_owned(),
                 url: format!("http://127.0.0.1:{}", ports.http[i]),
                 address: format!("127.0.0.1:{}", ports.mesh[i]),
-                key: init::make_secrets(&home)?,
+                key: home::make_secrets(&home)?,
             });
         }
         for (i, name) in NAMES.iter().enumerate() {
@@ -148,7 +148,7 @@ impl Site {
             // Who can reach these servers is at this machine.
             config.rooms.create = Create::Anyone;
             change(i, &mut config);
-            init::write_config(&directory.join(name), &config)?;
+            home::write_config(&directory.join(name), &config)?;
         }
         Self::open(directory)
     }
@@ -198,7 +198,7 @@ impl Site {
                 let engine = Some(format!("http://{}", config.http));
                 config.process = ProcessSettings { role: Role::Intake, engine };
                 config.http = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-                init::write_config(&home, &config)?;
+                home::write_config(&home, &config)?;
                 let url = format!("http://{}", config.http);
                 let name = format!("{name}, intake {number}");
                 of_one.push((

@@ -8,6 +8,7 @@ use ostrakon_party::Invitation;
 use ostrakon_stats::asked::{JOB, parameters};
 use ostrakon_stats::{Form, Question, Statistic};
 
+use super::digest::digest;
 use super::{elect, key, terms};
 use crate::client::asking::{Asking, Who};
 use crate::client::{Asked, http_client, origin};
@@ -91,14 +92,6 @@ fn chosen(text: &str) -> Result<Chosen, String> {
         Err(_) if Path::new(text).is_file() => Ok(Chosen::File(text.into())),
         Err(why) => Err(format!("it is no file, and {why}")),
     }
-}
-
-/// Reads a digest.
-///
-/// # Errors
-/// If it is none.
-pub fn digest(text: &str) -> Result<Digest, String> {
-    Digest::from_hex(text).ok_or_else(|| "a digest has 64 lower-case hexadecimal digits".to_owned())
 }
 
 /// Runs the command.

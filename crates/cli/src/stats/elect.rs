@@ -7,7 +7,7 @@ use ostrakon_computation::election::{Beacon, Operator, Record, Strength, Table};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::create::digest;
+use super::digest::digest;
 use crate::output;
 
 /// Options of an election.

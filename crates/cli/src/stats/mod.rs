@@ -2,6 +2,7 @@
 
 mod close;
 mod create;
+mod digest;
 pub mod elect;
 pub mod key;
 mod report;
@@ -12,7 +13,7 @@ use anyhow::Result;
 
 use crate::client::cancelling;
 
-pub use create::digest;
+pub use digest::digest;
 
 /// What can be done with statistics.
 #[derive(clap::Subcommand)]

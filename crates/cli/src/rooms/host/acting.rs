@@ -13,8 +13,9 @@ use super::Target;
 use super::pending::{Pending, Pendings};
 use crate::client::connection::driver::Driver;
 use crate::client::room::unshown;
-use crate::client::{CallError, Room, http_client};
-use crate::{failure, system};
+use crate::client::{Room, http_client};
+use crate::failure::{self, CallError};
+use crate::system;
 
 /// A host who acts in a room.
 pub struct Host {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::{IDENTITY, Options, check_address, check_url};
+use super::{Options, check_address, check_url};
+use crate::serving::home::IDENTITY;
 
 /// Somebody who answers.
 pub struct Interview<R, W> {

@@ -6,27 +6,21 @@
 //! if there is somebody at a terminal to be asked.
 
 mod interview;
-mod template;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_crypto::{SigningKey, VerifyingKey};
+use ostrakon_crypto::SigningKey;
 use ostrakon_node::config::{Acme, Config, ServerConfig};
 use ostrakon_node::{EngineProvider, ThreeServers};
 
 use self::interview::Interview;
+use crate::serving::home::{CONFIG, IDENTITY, make_secrets, write_config};
 use crate::serving::site::{Ports, Site};
-use crate::{output, secret, system};
+use crate::{output, secret};
 
-/// The configuration's file name.
-pub const CONFIG: &str = "server.toml";
-/// The file name of the identity key.
-pub const IDENTITY: &str = "identity.key";
-/// The file name of the administrator's token.
-pub const ADMIN_TOKEN: &str = "admin.token";
 /// The file name of the card.
 const CARD: &str = "card.toml";
 /// Where the public interface listens unless told otherwise.
@@ -126,26 +120,6 @@ fn proceed(options: &Options) -> Result<()> {
         (Some(name), Some(url), Some(address)) => make_card(directory, name, url, address),
         _ => configure(directory, options),
     }
-}
-
-/// Makes a server's identity key and administrator token. Returns the public half of the key.
-///
-/// # Errors
-/// If they exist already or cannot be written.
-pub fn make_secrets(directory: &Path) -> Result<VerifyingKey> {
-    let seed = system::random::<32>();
-    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes) + "\n";
-    secret::write_new(&directory.join(IDENTITY), &hex(&seed))?;
-    secret::write_new(&directory.join(ADMIN_TOKEN), &hex(&system::random::<32>()))?;
-    Ok(SigningKey::from_seed(&seed).verifying_key())
-}
-
-/// Writes a server's configuration.
-///
-/// # Errors
-/// If there is one already or it cannot be written.
-pub fn write_config(directory: &Path, config: &Config) -> Result<()> {
-    secret::write_new(&directory.join(CONFIG), &template::text(config))
 }
 
 fn check_url(url: &str) -> Result<()> {
