@@ -454,11 +454,11 @@ fn valid_submission() -> Vec<u8> {
         &owner.verifying_key().0,
         &masked,
     );
-    encode(&Submission { masked, signature: owner.sign(&digest) })
+    Submission::new(&masked, &owner.sign(&digest)).into_bytes()
 }
 
 fn read_submission(bytes: &[u8]) -> bool {
-    let Ok(submission) = decode::<Submission>(bytes) else { return false };
+    let Some(submission) = Submission::of(bytes) else { return false };
     let verifies = verify_submission(&Digest([4; 32]), 2, &key(8).verifying_key(), &submission);
     assert!(!verifies || bytes == valid_submission(), "the owner has signed one submission only");
     verifies

@@ -276,7 +276,7 @@ impl Submitting<'_> {
             rows: context.shape.rows,
             slot,
         };
-        Ok(wire::encode(&client::submit(name, &masks, &row, &key)))
+        Ok(client::submit(name, &masks, &row, &key).into_bytes())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Digests of many short values at a time: the same as one by one, several in the time of one where
 //! the processor can.
 
-use ostrakon_kernels::lanes::{self, BLOCK, Inputs, LANES, MOST_BLOCKS};
+pub use ostrakon_kernels::lanes::BLOCK;
+use ostrakon_kernels::lanes::{self, Inputs, LANES, MOST_BLOCKS};
 
 use crate::hash::{Digest, Transcript, context_key, keyed};
 
@@ -135,32 +136,46 @@ impl Group {
     }
 }
 
-/// [`keyed`] of many values of one block, each under a key of its own. `take` is given each
-/// result, with the value's number, in order.
+/// [`keyed`] of many values of `length` bytes, at most a block, each under a key of its own and
+/// filled up with zeros to a block. `take` is given each result, with the value's number, in order.
+///
+/// # Panics
+/// If `length` is 0, or more than a block has.
 pub fn keyed_blocks<'k>(
+    length: usize,
     values: impl IntoIterator<Item = (&'k [u8; 32], [u8; BLOCK])>,
     mut take: impl FnMut(usize, &[u8; 32]),
 ) {
+    assert!((1..=BLOCK).contains(&length), "1 to {BLOCK} bytes, not {length}");
     let mut values = values.into_iter();
+    let mut group: [(&[u8; 32], [u8; BLOCK]); LANES] = [(&[0; 32], [0; BLOCK]); LANES];
     let mut first = 0;
     loop {
-        let group: Vec<(&[u8; 32], [u8; BLOCK])> = values.by_ref().take(LANES).collect();
-        if let Ok(group) = <&[_; LANES]>::try_from(&group[..])
-            && let Some(hashed) = lanes::digests(&Inputs {
+        let mut count = 0;
+        for (place, value) in group.iter_mut().zip(&mut values) {
+            *place = value;
+            count += 1;
+        }
+        let together = (count == LANES).then(|| {
+            lanes::digests(&Inputs {
                 keys: group.each_ref().map(|(key, _)| *key),
                 mode: KEYED,
                 blocks: group.each_ref().map(|(_, block)| std::slice::from_ref(block)),
-                last: [BLOCK as u32; LANES],
+                last: [length as u32; LANES],
             })
-        {
-            hashed.iter().enumerate().for_each(|(lane, digest)| take(first + lane, digest));
-        } else {
-            for (lane, (key, block)) in group.iter().enumerate() {
-                take(first + lane, keyed(key, block).expose());
+        });
+        match together.flatten() {
+            Some(hashed) => {
+                hashed.iter().enumerate().for_each(|(lane, digest)| take(first + lane, digest));
+            }
+            None => {
+                for (lane, (key, block)) in group[..count].iter().enumerate() {
+                    take(first + lane, keyed(key, &block[..length]).expose());
+                }
             }
         }
-        first += group.len();
-        if group.len() < LANES {
+        first += count;
+        if count < LANES {
             return;
         }
     }
@@ -191,12 +206,17 @@ mod tests {
 
     #[test]
     fn many_keyed_values_are_hashed_as_one_by_one() {
-        for count in [0, 1, LANES - 1, LANES, 3 * LANES + 2] {
+        for (count, length) in
+            [(0, 9), (1, BLOCK), (LANES - 1, 1), (LANES, 21), (LANES, BLOCK), (3 * LANES + 2, 37)]
+        {
             let keys: Vec<[u8; 32]> = (0..count).map(|i| [i as u8; 32]).collect();
-            let block = |i: usize| std::array::from_fn(|at| (i * 5 + at) as u8);
+            let byte = |i: usize, at: usize| if at < length { (i * 5 + at) as u8 } else { 0 };
+            let block = |i: usize| std::array::from_fn(|at| byte(i, at));
+            let values = keys.iter().enumerate().map(|(i, key)| (key, block(i)));
             let mut seen = 0;
-            keyed_blocks(keys.iter().enumerate().map(|(i, key)| (key, block(i))), |i, hashed| {
-                assert_eq!(hashed, keyed(&keys[i], &block(i)).expose(), "value {i} of {count}");
+            keyed_blocks(length, values, |i, hashed| {
+                let one = keyed(&keys[i], &block(i)[..length]);
+                assert_eq!(hashed, one.expose(), "value {i} of {count} with {length} bytes");
                 assert_eq!(i, seen);
                 seen += 1;
             });

@@ -5,14 +5,20 @@
 //! node nor a leaf of another place can be passed off.
 
 use crate::hash::Digest;
+use crate::many::{self, BLOCK};
 
 /// Hashes two children. One BLAKE3 compression: the pair fills exactly one block, and the context
 /// is the key.
 fn parent(key: &[u8; 32], left: &Digest, right: &Digest) -> Digest {
-    let mut block = [0; 64];
+    Digest(*blake3::keyed_hash(key, &children(left, right)).as_bytes())
+}
+
+/// What is hashed of two children.
+fn children(left: &Digest, right: &Digest) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
     block[..32].copy_from_slice(&left.0);
     block[32..].copy_from_slice(&right.0);
-    Digest(*blake3::keyed_hash(key, &block).as_bytes())
+    block
 }
 
 /// The key of inner nodes.
@@ -54,24 +60,69 @@ impl Tree {
     }
 }
 
-#[cfg(feature = "parallel")]
+/// Nodes that a thread computes the parents of.
+const TASK: usize = 1 << 10;
+
+/// The nodes above a level, which has an even number of them.
 fn parents(key: &[u8; 32], below: &[Digest]) -> Vec<Digest> {
-    use rayon::prelude::*;
-    below
-        .par_chunks_exact(2)
-        .with_min_len(1024)
-        .map(|pair| parent(key, &pair[0], &pair[1]))
-        .collect()
+    let mut above = vec![ABSENT; below.len() / 2];
+    #[cfg(feature = "parallel")]
+    if below.len() > TASK {
+        use rayon::prelude::*;
+        let (tasks, results) = (below.par_chunks(TASK), above.par_chunks_mut(TASK / 2));
+        tasks.zip(results).for_each(|(below, above)| parents_of(key, below, above));
+        return above;
+    }
+    parents_of(key, below, &mut above);
+    above
 }
 
-#[cfg(not(feature = "parallel"))]
-fn parents(key: &[u8; 32], below: &[Digest]) -> Vec<Digest> {
-    below.chunks_exact(2).map(|pair| parent(key, &pair[0], &pair[1])).collect()
+/// The same on the calling thread.
+fn parents_of(key: &[u8; 32], below: &[Digest], above: &mut [Digest]) {
+    let (pairs, _) = below.as_chunks::<2>();
+    let blocks = pairs.iter().map(|[left, right]| (key, children(left, right)));
+    many::keyed_blocks(BLOCK, blocks, |at, parent| above[at] = Digest(*parent));
+}
+
+/// The root of a tree of which this is a level.
+fn top(key: &[u8; 32], mut level: Vec<Digest>) -> Digest {
+    while level.len() > 1 {
+        level = parents(key, &level);
+    }
+    level[0]
+}
+
+/// The root over `count` leaves, at least one, of which `write` writes those from a number on. The
+/// tree is not kept, nor are its leaves. Uses all cores where that is enabled.
+pub fn root_of(count: usize, write: impl Fn(usize, &mut [Digest]) + Sync) -> Digest {
+    assert!(count > 0, "a Merkle tree has at least one leaf");
+    let key = node_key();
+    let whole = count.next_power_of_two();
+    let task = whole.min(TASK);
+    let subtree = |first: usize| {
+        let mut leaves = vec![ABSENT; task];
+        write(first, &mut leaves[..task.min(count - first)]);
+        top(&key, leaves)
+    };
+    let tasks = count.div_ceil(task);
+    #[cfg(feature = "parallel")]
+    let mut roots: Vec<Digest> = {
+        use rayon::prelude::*;
+        (0..tasks).into_par_iter().map(|at| subtree(at * task)).collect()
+    };
+    #[cfg(not(feature = "parallel"))]
+    let mut roots: Vec<Digest> = (0..tasks).map(|at| subtree(at * task)).collect();
+    if tasks < whole / task {
+        roots.resize(whole / task, top(&key, vec![ABSENT; task]));
+    }
+    top(&key, roots)
 }
 
 /// The root over `leaves`, without keeping the tree.
-pub fn root(leaves: Vec<Digest>) -> Digest {
-    Tree::new(leaves).root()
+pub fn root(leaves: &[Digest]) -> Digest {
+    root_of(leaves.len(), |first, written| {
+        written.copy_from_slice(&leaves[first..first + written.len()]);
+    })
 }
 
 /// Whether `leaf` stands at `index` of the table of `count` leaves whose tree has this `root`.
@@ -98,6 +149,25 @@ mod tests {
 
     fn leaves(n: usize) -> Vec<Digest> {
         (0..n).map(|i| digest("leaf", &i.to_le_bytes())).collect()
+    }
+
+    #[test]
+    fn roots_are_those_of_trees() {
+        for n in [1, 2, 3, 8, 33, TASK - 1, TASK, TASK + 1, 2 * TASK, 5 * TASK + 3] {
+            assert_eq!(root(&leaves(n)), Tree::new(leaves(n)).root(), "{n} leaves");
+        }
+    }
+
+    /// One by one, as it is defined.
+    #[test]
+    fn nodes_are_hashes_of_two() {
+        let key = node_key();
+        let mut level = leaves(37);
+        level.resize(64, ABSENT);
+        while level.len() > 1 {
+            level = level.chunks(2).map(|pair| parent(&key, &pair[0], &pair[1])).collect();
+        }
+        assert_eq!(root(&leaves(37)), level[0]);
     }
 
     #[test]

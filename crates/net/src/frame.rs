@@ -26,7 +26,7 @@ pub const RELAYED: usize = SMALL;
 /// The version of what servers say to each other, of this format and of all that it carries; a peer
 /// that speaks another is refused. To be raised with every change after which two releases no
 /// longer understand each other.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// An encoded header, depth and length are shorter than this.
 const MAX_HEAD: usize = 256;

@@ -11,6 +11,9 @@
 //! seed)`. The inner hash lets the pair show pads with the leaves they belong to and no mask.
 
 use ostrakon_crypto::hash::digest;
+#[cfg(feature = "server")]
+use ostrakon_crypto::many;
+use ostrakon_crypto::many::BLOCK;
 use ostrakon_crypto::{Digest, Secret, merkle};
 use ostrakon_kernels::{Prg, short_prg};
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,12 @@ impl SlotsContext {
         let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/ruffle/slot leaf");
         transcript.field(&session.0).number(number).number(pair.index() as u64);
         Self(transcript.finish().0)
+    }
+
+    /// The key.
+    #[cfg(feature = "server")]
+    pub(crate) fn key(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 
@@ -70,7 +79,9 @@ impl SlotSeeds {
 
     /// The hash of the mask seed.
     pub fn mask_digest(&self, context: &SlotsContext, slot: u32) -> MaskDigest {
-        MaskDigest(keyed(context, slot, 1, &self.mask).0[..SLOT_SEED].try_into().expect("half"))
+        MaskDigest(
+            keyed(context, slot, Hashed::Mask, &self.mask).0[..SLOT_SEED].try_into().expect("half"),
+        )
     }
 
     /// The slot's leaf.
@@ -86,13 +97,29 @@ fn xor_expanded(seed: &[u8; SLOT_SEED], row: &mut [u8]) {
     stream.zeroize();
 }
 
+/// What is hashed of a slot: of its mask seed, or of what its leaf is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hashed {
+    Mask = 1,
+    Leaf = 2,
+}
+
+/// Bytes that are hashed before those of the slot: what they are, and which slot.
+pub(crate) const NAME: usize = 1 + 4;
+
+/// What is hashed, filled up with zeros to a block.
+pub(crate) fn block(slot: u32, what: Hashed, body: &[u8]) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    block[0] = what as u8;
+    block[1..NAME].copy_from_slice(&slot.to_le_bytes());
+    block[NAME..NAME + body.len()].copy_from_slice(body);
+    block
+}
+
 /// One compression: the input fits a block, the context is the key.
-fn keyed(context: &SlotsContext, slot: u32, kind: u8, body: &[u8]) -> Digest {
-    let mut block = [0u8; 5 + 2 * SLOT_SEED];
-    block[0] = kind;
-    block[1..5].copy_from_slice(&slot.to_le_bytes());
-    block[5..5 + body.len()].copy_from_slice(body);
-    Digest(*ostrakon_crypto::hash::keyed(&context.0, &block[..5 + body.len()]).expose())
+fn keyed(context: &SlotsContext, slot: u32, what: Hashed, body: &[u8]) -> Digest {
+    let block = block(slot, what, body);
+    Digest(*ostrakon_crypto::hash::keyed(&context.0, &block[..NAME + body.len()]).expose())
 }
 
 /// The leaf of a slot from the hash of its mask seed and its pad seed.
@@ -100,7 +127,7 @@ pub fn leaf(context: &SlotsContext, slot: u32, mask: &MaskDigest, pad: &[u8; SLO
     let mut body = [0; 2 * SLOT_SEED];
     body[..SLOT_SEED].copy_from_slice(&mask.0);
     body[SLOT_SEED..].copy_from_slice(pad);
-    keyed(context, slot, 2, &body)
+    keyed(context, slot, Hashed::Leaf, &body)
 }
 
 /// The pair's seed of all its slots, as a stream.
@@ -131,9 +158,12 @@ pub fn verify_seeds(
     merkle::verify(root, rows as usize, slot as usize, &seeds.leaf(context, slot), path)
 }
 
+const MASKED_ROW: &str = "ostrakon/v1/ruffle/masked row";
+const SUBMISSION: &str = "ostrakon/v1/ruffle/submission";
+
 /// The digest of a masked row.
 pub fn masked_digest(masked: &[u8]) -> Digest {
-    digest("ostrakon/v1/ruffle/masked row", masked)
+    digest(MASKED_ROW, masked)
 }
 
 /// What a participant signs: the digest of its masked row, for one slot of one epoch.
@@ -148,7 +178,41 @@ pub fn submission_digest_of(
     owner: &[u8; 32],
     masked: &Digest,
 ) -> Digest {
-    let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/ruffle/submission");
+    let mut transcript = ostrakon_crypto::Transcript::new(SUBMISSION);
     transcript.field(&context.0).number(u64::from(slot)).field(owner).field(&masked.0);
     transcript.finish()
+}
+
+/// [`submission_digest`] of many: of each number the slot, its owner and the masked row.
+#[cfg(feature = "server")]
+pub(crate) fn submission_digests<'a>(
+    context: &Digest,
+    count: usize,
+    of: impl Fn(usize) -> (u32, &'a [u8; 32], &'a [u8]) + Sync,
+) -> Vec<Digest> {
+    let masked = many::digests(MASKED_ROW, count, |number, fields| {
+        fields.field(of(number).2);
+    });
+    many::digests(SUBMISSION, count, |number, fields| {
+        let (slot, owner, _) = of(number);
+        fields.field(&context.0).number(u64::from(slot)).field(owner).field(&masked[number].0);
+    })
+}
+
+#[cfg(all(test, feature = "server"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_submissions_have_the_digests_of_each() {
+        let context = Digest([1; 32]);
+        let rows: Vec<Vec<u8>> = (0..21).map(|byte| vec![byte; 48]).collect();
+        let owners: Vec<[u8; 32]> = (0..21).map(|byte| [byte ^ 3; 32]).collect();
+        let slot = |place: usize| place as u32 * 5;
+        let of = |place: usize| (slot(place), &owners[place], &rows[place][..]);
+        for (place, digest) in submission_digests(&context, 21, of).into_iter().enumerate() {
+            let one = submission_digest(&context, slot(place), &owners[place], &rows[place]);
+            assert_eq!(digest, one, "place {place}");
+        }
+    }
 }

@@ -29,6 +29,9 @@ pub const LIST_ENTRY: usize = 4 + 32;
 /// Bytes of an entry of the conflict details: slot, digest of what was submitted, signature.
 pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
 
+/// Entries of a list that a thread writes at a time.
+const TASK: usize = 1 << 9;
+
 /// What a participant hands in for a slot, signed.
 pub trait Sealable: Serialize + DeserializeOwned + Sync {
     /// The digest of what was submitted.
@@ -43,6 +46,13 @@ pub trait Sealable: Serialize + DeserializeOwned + Sync {
     /// The same of this submission, for the slot and owner that it was taken in for.
     fn as_listed(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> Digest {
         Self::listed(context, slot, owner, &self.content())
+    }
+
+    /// The same of many.
+    fn all_as_listed(context: &Digest, held: &[(&Slot<Self>, &Self)]) -> Vec<Digest> {
+        let listed =
+            |(slot, own): &(&Slot<Self>, &Self)| own.as_listed(context, slot.slot, &slot.owner);
+        held.iter().map(listed).collect()
     }
 
     /// Whether it is as wide as the table's rows.
@@ -233,12 +243,15 @@ impl<'a, M: Sealable> Own<'a, M> {
         let submitted = |slot: &&'a Slot<M>| Some((*slot, slot.submission.as_ref()?));
         held.extend(owned.0.iter().filter_map(submitted));
         let mut list = zeroed_table(held.len() * LIST_ENTRY);
-        let write = |(entry, (slot, submission)): (&mut [u8], &(&Slot<M>, &M))| {
-            let digest = submission.as_listed(&scope.context, slot.slot, &slot.owner);
-            entry[..4].copy_from_slice(&slot.slot.to_le_bytes());
-            entry[4..].copy_from_slice(&digest.0);
+        let write = |(entries, held): (&mut [u8], &[(&Slot<M>, &M)])| {
+            let (entries, _) = entries.as_chunks_mut::<LIST_ENTRY>();
+            let listed = M::all_as_listed(&scope.context, held);
+            for ((entry, (slot, _)), digest) in entries.iter_mut().zip(held).zip(listed) {
+                entry[..4].copy_from_slice(&slot.slot.to_le_bytes());
+                entry[4..].copy_from_slice(&digest.0);
+            }
         };
-        list.par_chunks_mut(LIST_ENTRY).zip(&held).with_min_len(256).for_each(write);
+        list.par_chunks_mut(TASK * LIST_ENTRY).zip(held.par_chunks(TASK)).for_each(write);
         Self { held, list: list.into() }
     }
 

@@ -38,6 +38,6 @@ impl ClientEngine for RuffleClient {
         let seeds = seeds.map_err(|error| match error {
             MaskError::Incomplete(_) | MaskError::Contradiction(_) => IssueError::Incomplete,
         })?;
-        Ok(wire::encode(&client::submit(name, &seeds, row, key)))
+        Ok(client::submit(name, &seeds, row, key).into_bytes())
     }
 }

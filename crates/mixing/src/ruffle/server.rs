@@ -193,18 +193,14 @@ impl Batch for RuffleBatch {
             if self.stock.spec != batch_spec(context.batch, context.shape) {
                 return Err(Stopped::Spent { batch: context.batch });
             }
-            let slots = slots
-                .into_iter()
-                .map(|state| Slot {
-                    slot: state.slot,
-                    owner: state.owner,
-                    // Its signature was verified when it was accepted: to do it again would take
-                    // longer than the mix.
-                    submission: state
-                        .submission
-                        .and_then(|body| decode_submission(&context, &body).ok()),
-                })
-                .collect();
+            // Signatures were verified when submissions were accepted: to do it again would take
+            // longer than the mix. Slots of this form lie where those of the other one lay.
+            let slot = |state: SlotState| Slot {
+                slot: state.slot,
+                owner: state.owner,
+                submission: state.submission.and_then(|body| submission(&context, body).ok()),
+            };
+            let slots = slots.into_iter().map(slot).collect();
             let spec = epoch_spec(&self.party.roster.session, &context);
             // Derived from the batch's own secret: the same on every attempt at this epoch, and
             // unknown to the culprit, who is one of the two others only for one of the pairs.
@@ -239,7 +235,7 @@ pub fn check_submission(
     owner: &VerifyingKey,
     body: &[u8],
 ) -> Result<(), Rejected> {
-    let submission = decode_submission(context, body)?;
+    let submission = submission(context, body)?;
     if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
         return Err(Rejected(
             "the submission is not signed by the owner of this slot for this epoch",
@@ -248,10 +244,10 @@ pub fn check_submission(
     Ok(())
 }
 
-fn decode_submission(context: &EpochContext, body: &[u8]) -> Result<Submission, Rejected> {
-    let submission: Submission = wire::decode(body)
-        .map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
-    if submission.masked.len() != context.shape.width as usize {
+fn submission<B: AsRef<[u8]>>(context: &EpochContext, body: B) -> Result<Submission<B>, Rejected> {
+    let submission = Submission::of(body)
+        .ok_or(Rejected("the submission is not in the form that this room's engine uses"))?;
+    if submission.masked().len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }
     Ok(submission)

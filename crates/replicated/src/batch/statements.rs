@@ -3,11 +3,12 @@
 use ostrakon_crypto::{Digest, merkle};
 use ostrakon_field::Gf64;
 
+use crate::batch::leaves::{self, TASK};
 use crate::batch::seeds::{PairSeed, Purpose};
 use crate::coin::{self, seed_digest};
 use crate::messages::{BatchSpec, Inputs, PairStatement};
 use crate::pair::Pair;
-use crate::slots::{self, SlotSeeds, SlotsContext};
+use crate::slots::{self, SlotsContext};
 
 /// What both members of a pair state about its seeds.
 pub fn pair_statement(
@@ -24,9 +25,19 @@ pub fn pair_statement(
         last: of(Purpose::Reshare(2)),
         slots: match spec.inputs {
             Inputs::Stream => Digest([0; 32]),
-            Inputs::Slots => merkle::root(slot_leaves(spec, session, pair, seed)),
+            Inputs::Slots => slots_root(spec, session, pair, seed),
         },
     }
+}
+
+/// The root over the leaves of a pair's slots.
+pub fn slots_root(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> Digest {
+    let context = SlotsContext::new(session, spec.number, pair);
+    let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
+    let write = |first: usize, leaves: &mut [Digest]| {
+        leaves::write(&context, &prg, first as u32, leaves);
+    };
+    merkle::root_of(spec.shape.rows as usize, write)
 }
 
 /// The leaves of a pair's slots, in order.
@@ -34,11 +45,11 @@ pub fn slot_leaves(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSe
     use rayon::prelude::*;
     let context = SlotsContext::new(session, spec.number, pair);
     let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
-    (0..spec.shape.rows)
-        .into_par_iter()
-        .with_min_len(1024)
-        .map(|slot| SlotSeeds::derive(&prg, slot).leaf(&context, slot))
-        .collect()
+    let mut leaves = vec![Digest([0; 32]); spec.shape.rows as usize];
+    leaves.par_chunks_mut(TASK).enumerate().for_each(|(task, leaves)| {
+        leaves::write(&context, &prg, (task * TASK) as u32, leaves);
+    });
+    leaves
 }
 
 /// What a member's statement says about a pair.

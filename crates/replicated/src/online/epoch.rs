@@ -3,13 +3,12 @@
 
 use bytes::Bytes;
 use futures::future::{Either, pending, select};
-use ostrakon_kernels::{Prg, zeroed_table};
 use ostrakon_party::{Body, Header, Party, Received};
 use ostrakon_threeparty::marks::epoch_mark;
 
 use crate::accusation::fault::{Evidence, Fault, Statement};
 use crate::accusation::material::PadsEvidence;
-use crate::batch::pads::{self, Show};
+use crate::batch::pads::{self, Show, Unpadding};
 use crate::messages::{EpochSpec, Kind, Subject};
 use crate::online::dispute::{Disputes, Known};
 use crate::online::outcome::{self, Decision, Outcome, Standing};
@@ -18,10 +17,8 @@ use crate::online::seal::{self, Sealed, Slot, Standing as Seal, Told, guaranteed
 use crate::online::shuffle::{self, Shuffled};
 use crate::online::trusted;
 use crate::pair::Pair;
-use crate::params::SLOT_SEED;
 use crate::preparation::stock::Stock;
 use crate::run::{HEARD, Run, either};
-use crate::slots::SlotSeeds;
 
 pub use crate::online::unmixed::Unmixed;
 pub use ostrakon_threeparty::Marks;
@@ -414,20 +411,9 @@ async fn unpad(
     if let Some(fault) = faults.into_iter().next() {
         return Err(fault.into());
     }
-    let width = spec.batch.shape.width as usize;
-    let mut beta = zeroed_table(spec.batch.shape.bytes());
-    for (slot, submission) in shown.iter().zip(&sealed.submissions) {
-        let at = *slot as usize * width;
-        beta[at..at + width].copy_from_slice(&submission.masked);
-    }
-    for pair in Pair::of_party(run.me()) {
-        let prg: Prg = pads::own_pads(stock.seeds.of(pair));
-        pads::xor_pads(&mut beta, width, &shown, |slot| -> [u8; SLOT_SEED] {
-            SlotSeeds::derive(&prg, slot).pad
-        });
-    }
-    pads::xor_pads(&mut beta, width, &shown, |slot| pads::pad_in(&pads_received, slot));
-    Ok(beta)
+    let own = Pair::of_party(run.me()).map(|pair| pads::own_pads(stock.seeds.of(pair)));
+    let unpadding = Unpadding { own, received: &pads_received };
+    Ok(unpadding.table(spec.batch.shape, &shown, |place| sealed.submissions[place].masked()))
 }
 
 /// The shuffle, and the decision of a dispute that it or a peer raises.

@@ -14,7 +14,7 @@ use crate::client::Submission;
 use crate::messages::{EpochSpec, Kind};
 use crate::online::unmixed::Unmixed;
 use crate::run::Run;
-use crate::slots::{masked_digest, submission_digest_of};
+use crate::slots::{masked_digest, submission_digest_of, submission_digests};
 
 pub use ostrakon_threeparty::seal::{agree, digest, guaranteed, vote};
 
@@ -38,19 +38,26 @@ pub fn scope(spec: &EpochSpec) -> Scope {
 
 impl Sealable for Submission {
     fn content(&self) -> Digest {
-        masked_digest(&self.masked)
+        masked_digest(self.masked())
     }
 
     fn signature(&self) -> Signature {
-        self.signature
+        Submission::signature(self)
     }
 
     fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
         submission_digest_of(context, slot, &owner.0, content)
     }
 
+    fn all_as_listed(context: &Digest, held: &[(&Slot, &Self)]) -> Vec<Digest> {
+        submission_digests(context, held.len(), |place| {
+            let (slot, submission) = held[place];
+            (slot.slot, &slot.owner.0, submission.masked())
+        })
+    }
+
     fn is_wide(&self, width: usize) -> bool {
-        self.masked.len() == width
+        self.masked().len() == width
     }
 }
 

@@ -201,19 +201,18 @@ fn merge(
     let mut owners = BTreeSet::new();
     for slot in slots {
         let theirs = theirs.remove(&slot.slot).filter(|submission| {
-            submission.masked.len() == width
+            submission.masked().len() == width
                 && verify_submission(&spec.context, slot.slot, &slot.owner, submission)
         });
-        let masked = match (&slot.submission, theirs) {
-            (Some(own), Some(their)) => (own.masked == their.masked).then(|| own.masked.clone()),
-            (Some(own), None) => Some(own.masked.clone()),
-            (None, Some(their)) => Some(their.masked),
+        let masked = match (&slot.submission, &theirs) {
+            (Some(own), Some(their)) => (own.masked() == their.masked()).then(|| own.masked()),
+            (Some(one), None) | (None, Some(one)) => Some(one.masked()),
             (None, None) => None,
         };
         if let Some(masked) = masked
             && owners.insert(slot.owner)
         {
-            accepted.insert(slot.slot, masked);
+            accepted.insert(slot.slot, masked.to_vec());
         }
     }
     accepted

@@ -25,7 +25,7 @@ use crate::preparation::setup::SharedKeys;
 use crate::preparation::stock::Stock;
 use crate::run::Run;
 
-pub use crate::batch::statements::slot_leaves;
+pub use crate::batch::statements::{slot_leaves, slots_root};
 
 /// Prepares a batch. `randomness` is 32 fresh random bytes, used for this batch alone.
 ///

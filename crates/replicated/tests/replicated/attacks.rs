@@ -7,6 +7,7 @@ use crate::common::*;
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Header, Message, PartyId, Recipient, Tag};
 use ostrakon_replicated::Stock;
+use ostrakon_replicated::client::Submission;
 use ostrakon_replicated::epoch::{Opened, Unmixed};
 use ostrakon_replicated::fault::{Evidence, Fault, Statement, Stop};
 use ostrakon_replicated::messages::{BatchSpec, EpochSpec, Kind, LIST_ENTRY, Subject};
@@ -131,7 +132,7 @@ fn a1_a_split_submission_is_dropped_and_convicts_nobody() {
             &scene.spec.context,
             2,
             &participant(2).verifying_key().0,
-            &other.masked,
+            other.masked(),
         );
         let network = scene.corrupt(1, move |to, message| {
             let mut body = message.body.to_vec();
@@ -167,7 +168,8 @@ fn a1_an_invented_digest_censors_nobody() {
     let invented = |party: PartyId| {
         let mut slots = scene.slots.clone();
         if party == PartyId(1) {
-            slots[0].submission.as_mut().unwrap().masked = vec![0xee; WIDTH as usize];
+            let own = slots[0].submission.as_mut().unwrap();
+            *own = Submission::new(&[0xee; WIDTH as usize], &own.signature());
         }
         slots
     };
@@ -426,7 +428,7 @@ fn a_late_submission_stays_under_its_pad() {
         let opened = result.as_ref().unwrap().as_ref().unwrap();
         assert_eq!(opened.accepted, 3);
         for noise in opened.table.chunks(WIDTH as usize) {
-            let trial: Vec<u8> = noise.iter().zip(&late.masked).map(|(a, b)| a ^ b).collect();
+            let trial: Vec<u8> = noise.iter().zip(late.masked()).map(|(a, b)| a ^ b).collect();
             assert_ne!(trial, row4, "the absent slot's noise unmasks the late submission");
         }
     }

@@ -350,9 +350,9 @@ fn a_signature_shown_to_one_server_only_splits_nobody() {
         &participant(2),
     );
     let owner = participant(2).verifying_key();
-    let digest = submission_digest(&scene.spec.context, 2, &owner.0, &other.masked);
+    let digest = submission_digest(&scene.spec.context, 2, &owner.0, other.masked());
     let entry =
-        [&2u32.to_le_bytes(), &masked_digest(&other.masked).0[..], &other.signature.0].concat();
+        [&2u32.to_le_bytes(), &masked_digest(other.masked()).0[..], &other.signature().0].concat();
     // P2 lists the second row, and shows its signature to some.
     let network = || {
         scene.corrupt(2, move |_, message| {

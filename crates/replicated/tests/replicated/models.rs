@@ -68,10 +68,10 @@ fn a_late_submission_is_read_by_trial_unless_it_is_padded() {
     let context = Digest([7; 32]);
     let name = SlotName { session: &context, batch: 1, context: &context, rows, slot };
     let built = client::submit(name, &seeds(slot), &message, &SigningKey::from_seed(&[9; 32]));
-    assert_eq!(trial_decryption(&built.masked, slot, &published, false), None);
-    assert_eq!(trial_decryption(&built.masked, slot, &published, true), None);
+    assert_eq!(trial_decryption(built.masked(), slot, &published, false), None);
+    assert_eq!(trial_decryption(built.masked(), slot, &published, true), None);
     // With the third pair's pad it would be read: the pad is what hides it.
-    let mut opened = built.masked;
+    let mut opened = built.masked().to_vec();
     seeds(slot)[Pair::without(1).index()].xor_pad(&mut opened);
     assert_eq!(trial_decryption(&opened, slot, &published, true), Some(message));
 }

@@ -93,7 +93,7 @@ impl Pads {
                 let about = context.of(row.slot, row.owner);
                 row.seeds.map(|seed| (seed.expose(), about))
             });
-            many::keyed_blocks(hashed, |at, pad| {
+            many::keyed_blocks(many::BLOCK, hashed, |at, pad| {
                 pads[at % 2][at / 2].copy_from_slice(&pad[..PAD_SEED]);
             });
         });
