@@ -180,9 +180,8 @@ impl Server {
             Command::Hold => self.hold(),
             Command::Shuffle => {
                 let stock = self.stock.take().context("no batch is prepared")?;
-                let spec = epoch_of(stock.spec);
-                let shuffled =
-                    epoch::shuffle_shared(&self.party, stock, spec, self.beta.clone(), &self.marks);
+                let (spec, beta) = (epoch_of(stock.spec), std::mem::take(&mut self.beta));
+                let shuffled = epoch::shuffle_shared(&self.party, stock, spec, beta, &self.marks);
                 self.mixed = Some(runtime.block_on(shuffled)?);
                 Ok(self.report(&[spec.instance()], String::new()))
             }

@@ -229,21 +229,12 @@ impl Delta {
     }
 }
 
-/// `π(table ⊕ R)`. `scratch` is overwritten.
-pub fn permute(
-    shape: Shape,
-    index: &[u32],
-    mask: &Prg,
-    table: &[u8],
-    scratch: &mut Vec<u8>,
-) -> Vec<u8> {
-    if scratch.len() != table.len() {
-        *scratch = zeroed_table(table.len());
-    }
-    mask.xor_from(0, table, scratch);
-    let mut out = zeroed_table(table.len());
-    gather(&mut out, scratch, shape.width as usize, index);
-    out
+/// `π(table ⊕ R)`. The table is left as `table ⊕ R`.
+pub fn permute(shape: Shape, index: &[u32], mask: &Prg, table: &mut [u8]) -> Vec<u8> {
+    mask.xor_at(0, table);
+    let mut permuted = zeroed_table(table.len());
+    gather(&mut permuted, table, shape.width as usize, index);
+    permuted
 }
 
 /// Two signed statements about one δ that differ: one of their two makers cheated.
@@ -372,7 +363,7 @@ impl ShuffleEvidence {
             [0, 32].map(|at| <[u8; 32]>::try_from(&self.seeds[at..at + 32]).expect("two seeds"));
         let index = permutation::sample(&Prg::new(&permutation_seed), shape.rows as usize);
         let mask = Prg::new(&mask_seed);
-        let right = Header::digest_of(&permute(shape, &index, &mask, &self.input, &mut Vec::new()));
+        let right = Header::digest_of(&permute(shape, &index, &mask, &mut self.input.clone()));
         let (table_from, digest_from) = self.conflict.delta.senders();
         if self.conflict.table.header.digest != right {
             Some(PartyId(table_from))

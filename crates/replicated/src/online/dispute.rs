@@ -16,14 +16,16 @@
 //! decided counts.
 
 use std::collections::BTreeMap;
+use std::mem::{replace, take};
 use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
 use futures::future::{pending, select_all};
-use ostrakon_party::{PartyId, Received, Tag, wire};
+use ostrakon_kernels::Prg;
+use ostrakon_party::{Body, PartyId, Received, Tag, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::accusation::blame::{Conflict, Delta, ShuffleEvidence};
+use crate::accusation::blame::{Conflict, Delta, ShuffleEvidence, permute};
 use crate::accusation::fault::{Evidence, Fault, Statement};
 use crate::batch::seeds::Purpose;
 use crate::coin::seed_digest;
@@ -35,9 +37,17 @@ use crate::run::Run;
 /// The tables and statements of the online phase that a party has seen or made.
 pub struct Known(Mutex<Seen>);
 
+/// The table that another one is computed from.
+struct Kept {
+    table: Bytes,
+    /// Whether it is masked for that with the mask of the other one's pair: it serves as the room
+    /// for this, since memory that was not touched before costs more.
+    masked: bool,
+}
+
 struct Seen {
-    beta: Bytes,
-    kept: BTreeMap<u8, Bytes>,
+    /// By what is computed from them.
+    inputs: BTreeMap<u8, Kept>,
     own: BTreeMap<u8, Statement>,
     tables: BTreeMap<u8, Statement>,
     digests: BTreeMap<u8, Statement>,
@@ -48,20 +58,45 @@ fn key(delta: Delta) -> u8 {
     delta.pair().index() as u8
 }
 
+/// What the table that δ is computed from is masked with.
+fn mask(delta: Delta, stock: &Stock) -> Prg {
+    stock.seeds.of(delta.pair()).prg(Purpose::Mask)
+}
+
 impl Known {
     /// Of a party that holds β and nothing else yet.
     pub fn new(beta: Bytes) -> Self {
-        let (kept, own, tables, digests, conflicts) = Default::default();
-        Self(Mutex::new(Seen { beta, kept, own, tables, digests, conflicts }))
+        let (inputs, own, tables, digests, conflicts) = Default::default();
+        let known = Self(Mutex::new(Seen { inputs, own, tables, digests, conflicts }));
+        known.keep(Delta::D02, beta);
+        known
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().expect("no panic while noting")
     }
 
-    /// Keeps a table that another one is computed from.
+    /// Keeps the table that δ is computed from.
     pub fn keep(&self, delta: Delta, table: Bytes) {
-        self.seen().kept.insert(key(delta), table);
+        self.seen().inputs.insert(key(delta), Kept { table, masked: false });
+    }
+
+    /// δ, by a member of its pair, of the table that is kept for it.
+    pub fn compute(&self, delta: Delta, stock: &Stock) -> Body {
+        let mut seen = self.seen();
+        let kept = seen.inputs.get_mut(&key(delta)).expect("its table is kept before");
+        assert!(!replace(&mut kept.masked, true), "a table is computed once");
+        let mut table = Vec::from(take(&mut kept.table));
+        let index = stock.permutation(delta.pair());
+        let permuted = permute(stock.spec.shape, index, &mask(delta, stock), &mut table);
+        kept.table = table.into();
+        Body::new(permuted)
+    }
+
+    /// The memory of β, once there is nothing to dispute about any more.
+    pub fn into_room(self) -> Vec<u8> {
+        let mut seen = self.0.into_inner().expect("no panic while noting");
+        seen.inputs.remove(&key(Delta::D02)).map_or_else(Vec::new, |kept| kept.table.into())
     }
 
     /// Notes what this party said about a table.
@@ -93,12 +128,25 @@ impl Known {
     }
 
     /// The input of a table, and what was said about it by those who had to, if all is known.
-    fn input(&self, delta: Delta, votes: &[Statement; 3]) -> Option<(Bytes, Vec<Statement>)> {
+    fn input(
+        &self,
+        delta: Delta,
+        stock: &Stock,
+        votes: &[Statement; 3],
+    ) -> Option<(Vec<u8>, Vec<Statement>)> {
         let seen = self.seen();
-        let Some(before) = delta.before() else { return Some((seen.beta.clone(), votes.to_vec())) };
-        let before = key(before);
-        let said = vec![seen.tables.get(&before)?.clone(), seen.digests.get(&before)?.clone()];
-        Some((seen.kept.get(&before)?.clone(), said))
+        let said = match delta.before().map(key) {
+            None => votes.to_vec(),
+            Some(before) => {
+                vec![seen.tables.get(&before)?.clone(), seen.digests.get(&before)?.clone()]
+            }
+        };
+        let kept = seen.inputs.get(&key(delta))?;
+        let mut table = kept.table.to_vec();
+        if kept.masked {
+            mask(delta, stock).xor_at(0, &mut table);
+        }
+        Some((table, said))
     }
 }
 
@@ -265,8 +313,8 @@ impl Disputes<'_> {
 
     /// The finished evidence, once everything for it is there.
     fn assemble(&self, conflict: &Conflict, seeds: Option<&[u8]>) -> Option<Fault> {
-        let (input, agreed) = self.known.input(conflict.delta, self.votes)?;
-        let (input, seeds) = (input.to_vec(), seeds?.to_vec());
+        let seeds = seeds?.to_vec();
+        let (input, agreed) = self.known.input(conflict.delta, self.stock, self.votes)?;
         let members = conflict.delta.pair().members();
         let statement = self.stock.statements[usize::from(members[0])].clone();
         let mut evidence =

@@ -27,8 +27,16 @@ pub use ostrakon_threeparty::Marks;
 pub struct Mixed(Inner);
 
 enum Inner {
-    Certified { run: Run, stock: Box<Stock>, beta_out: Bytes, accepted: u32 },
+    Certified { run: Run, stock: Box<Stock>, certified: Certified },
     Trusted { finished: trusted::Finished, fault: Box<Fault> },
+}
+
+/// A shuffle's output that all three servers have certified.
+struct Certified {
+    beta_out: Bytes,
+    accepted: u32,
+    /// Memory of β's size that nobody uses any more.
+    room: Vec<u8>,
 }
 
 /// The rows in their new order.
@@ -100,9 +108,7 @@ pub async fn mix(
         Some(Seal::Sealed(_)) | None => {}
     }
     match certified(&run, &stock, marks, shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
-        Ok((beta_out, accepted)) => {
-            Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
-        }
+        Ok(certified) => Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), certified })),
         Err(Unmixed::Fault(fault)) => {
             after_fault(&run, &stock, marks, &slots, fault, randomness).await
         }
@@ -170,24 +176,24 @@ pub async fn shuffle_shared(
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
     let rows = spec.batch.shape.rows;
     let shuffled = shuffle_marked(&run, &spec, &stock, beta, rows, marks);
-    let (beta_out, accepted) = certified(&run, &stock, marks, shuffled).await?;
-    Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
+    let certified = certified(&run, &stock, marks, shuffled).await?;
+    Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), certified }))
 }
 
-/// Runs the shuffle and has its output certified by all three servers. Returns it with the number
-/// of accepted submissions.
+/// Runs the shuffle and has its output certified by all three servers.
 async fn certified(
     run: &Run,
     stock: &Stock,
     marks: &dyn Marks,
     shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
-) -> Result<(Bytes, u32), Unmixed> {
+) -> Result<Certified, Unmixed> {
     let outcome = Outcome::new(run, marks);
     let shuffled = until_ready(run, stock, outcome, shuffle).await?;
     let digest = shuffled.beta_out.digest();
     let disputes = shuffled.disputes(run, stock, outcome);
     output::certify(run, outcome, &digest, disputes.shown_after()).await?;
-    Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
+    let ShuffledEpoch { beta_out, accepted, known, .. } = shuffled;
+    Ok(Certified { beta_out: beta_out.into_bytes(), accepted, room: known.into_room() })
 }
 
 /// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped. A
@@ -281,8 +287,8 @@ impl Mixed {
     /// Opens the rows.
     pub async fn open(self) -> Opened {
         match self.0 {
-            Inner::Certified { run, stock, beta_out, accepted } => {
-                let (table, faults) = output::open(&run, &stock, beta_out).await;
+            Inner::Certified { run, stock, certified: Certified { beta_out, accepted, room } } => {
+                let (table, faults) = output::open(&run, &stock, beta_out, room).await;
                 Opened { table, accepted, trusted: None, faults }
             }
             Inner::Trusted { finished, fault } => Opened {
@@ -323,7 +329,9 @@ async fn shuffle_sealed(
 ) -> Result<ShuffledEpoch, Unmixed> {
     let sealed = seal_slots(run, spec, slots, marks).await?;
     let beta = unpad(run, spec, stock, &sealed).await?;
-    shuffle_marked(run, spec, stock, beta.into(), sealed.slots.len() as u32, marks).await
+    let accepted = sealed.slots.len() as u32;
+    drop(sealed);
+    shuffle_marked(run, spec, stock, beta.into(), accepted, marks).await
 }
 
 /// Marks the batch as spent on β, has it voted for, and shuffles.
@@ -340,8 +348,8 @@ async fn shuffle_marked(
         return Err(Unmixed::Spent);
     }
     let votes = seal::vote(run, Kind::TableVote, &digest).await?;
-    let known = Known::new(beta.clone());
-    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &known, marks).await?;
+    let known = Known::new(beta);
+    let beta_out = shuffle_disputed(run, stock, &votes, &known, marks).await?;
     Ok(ShuffledEpoch { beta_out, accepted, known, votes })
 }
 
@@ -420,14 +428,13 @@ async fn unpad(
 async fn shuffle_disputed(
     run: &Run,
     stock: &Stock,
-    beta: &[u8],
     votes: &[Statement; 3],
     known: &Known,
     marks: &dyn Marks,
 ) -> Result<Body, Unmixed> {
     let outcome = Outcome::new(run, marks);
     let disputes = Disputes { run, stock, known, votes, outcome };
-    let shuffle = Box::pin(shuffle::shuffle(run, stock, beta, known, marks));
+    let shuffle = Box::pin(shuffle::shuffle(run, stock, known, marks));
     match select(shuffle, Box::pin(disputes.shown_during())).await {
         Either::Left((Ok(Shuffled::Done(beta_out)), _)) => Ok(beta_out),
         Either::Left((Ok(Shuffled::Disputed(conflict)), others)) => {

@@ -9,7 +9,7 @@
 use bytes::Bytes;
 use futures::future::{Either, join, select};
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_kernels::{Prg, xor_into, zeroed_table};
+use ostrakon_kernels::{Prg, xor_into};
 use ostrakon_party::{Body, Header, PartyId, Received, SignedHeader, wire};
 
 use crate::accusation::fault::{Evidence, Fault, Statement};
@@ -117,12 +117,19 @@ async fn certificate(run: &Run, from: u8, digest: &Digest) -> [SignedHeader; 3] 
 }
 
 /// Gives the peers the shares that they miss, gets the own missing one, and returns `β_out ⊕ α_out`
-/// with the faults met on the way, which could not stop it. The certificate must be complete.
-pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fault>) {
+/// in `room`, a table of its size, with the faults met on the way, which could not stop it. The
+/// certificate must be complete.
+pub async fn open(
+    run: &Run,
+    stock: &Stock,
+    beta_out: Bytes,
+    room: Vec<u8>,
+) -> (Vec<u8>, Vec<Fault>) {
     give(run, stock);
     let missing = Pair::without(run.me());
     let mut faults = Vec::new();
-    let mut table = opened_without(run.me(), stock, &beta_out);
+    let mut table = room;
+    open_without(run.me(), stock, &beta_out, &mut table);
     drop(beta_out);
     if missing == Pair::P12 {
         let accept = |received: &Received| {
@@ -153,20 +160,18 @@ pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fa
     (table, faults)
 }
 
-/// β_out with the party's own two shares of α_out.
-fn opened_without(party: u8, stock: &Stock, beta_out: &[u8]) -> Vec<u8> {
-    let mut table = zeroed_table(beta_out.len());
+/// Puts β_out with the party's own two shares of α_out into `table`.
+fn open_without(party: u8, stock: &Stock, beta_out: &[u8], table: &mut [u8]) {
     // The source is β_out, and then what has been written so far.
     let mut pairs =
         Pair::of_party(party).into_iter().filter(|pair| stock.last.is_none() || *pair != Pair::P12);
     let stream = |pair| fresh(&stock.seeds.of(pair).purpose(Purpose::Reshare(2)));
     stream(pairs.next().expect("every party is in a pair besides P12"))
-        .xor_from(0, beta_out, &mut table);
-    pairs.for_each(|pair| stream(pair).xor_at(0, &mut table));
+        .xor_from(0, beta_out, table);
+    pairs.for_each(|pair| stream(pair).xor_at(0, table));
     if let Some(last) = &stock.last {
-        xor_into(&mut table, last);
+        xor_into(table, last);
     }
-    table
 }
 
 /// The rows of the last stage's fresh share.

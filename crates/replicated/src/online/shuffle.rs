@@ -6,9 +6,8 @@ use ostrakon_party::{Body, Received, SignedHeader, wire};
 use ostrakon_threeparty::Marks;
 use ostrakon_threeparty::marks::epoch_mark;
 
-use crate::accusation::blame::{Conflict, Delta, permute};
+use crate::accusation::blame::{Conflict, Delta};
 use crate::accusation::fault::{Evidence, Fault, Statement};
-use crate::batch::seeds::Purpose;
 use crate::messages::Kind;
 use crate::online::dispute::Known;
 use crate::online::unmixed::Unmixed;
@@ -23,29 +22,21 @@ pub enum Shuffled {
     Disputed(Box<Conflict>),
 }
 
-/// Runs the shuffle on `beta`. `known` collects what a dispute would need.
+/// Runs the shuffle on β, which is in `known`, as is in the end what a dispute would need.
 ///
 /// # Errors
 /// Evidence against a peer whose message is malformed, or a mark that could not be written.
 pub async fn shuffle(
     run: &Run,
     stock: &Stock,
-    beta: &[u8],
     known: &Known,
     marks: &dyn Marks,
 ) -> Result<Shuffled, Unmixed> {
     Ok(match run.me() {
-        0 => shuffle_p0(run, stock, beta, known).await?,
+        0 => shuffle_p0(run, stock, known).await?,
         1 => shuffle_p1(run, stock, known).await?,
-        _ => shuffle_p2(run, stock, beta, known, marks).await?,
+        _ => shuffle_p2(run, stock, known, marks).await?,
     })
-}
-
-/// δ from the table before it, with the seeds of δ's pair. `scratch` is overwritten.
-fn apply(stock: &Stock, delta: Delta, table: &[u8], scratch: &mut Vec<u8>) -> Body {
-    let pair = delta.pair();
-    let mask = stock.seeds.of(pair).prg(Purpose::Mask);
-    Body::new(permute(stock.spec.shape, stock.permutation(pair), &mask, table, scratch))
 }
 
 fn send_table(run: &Run, known: &Known, delta: Delta, to: u8, table: &Body) {
@@ -79,35 +70,33 @@ async fn receive(
     let (table, digest) =
         join(run.receive(table_from, table_kind), run.receive(digest_from, digest_kind)).await;
     let (table, digest) = (table?, digest?);
-    Ok(compare(known, delta, &table, &digest).map_or(Ok(table), Err))
+    Ok(compare(known, delta, table.signed, &digest).map_or(Ok(table), Err))
 }
 
 /// The conflict between a table and its digest, if there is one; otherwise notes that both senders
 /// agree.
-fn compare(known: &Known, delta: Delta, table: &Received, digest: &Received) -> Option<Conflict> {
+fn compare(
+    known: &Known,
+    delta: Delta,
+    table: SignedHeader,
+    digest: &Received,
+) -> Option<Conflict> {
     let digest = Statement::from(digest);
-    if digest.body[..32] != table.digest().0 {
-        return Some(Conflict { delta, table: table.signed, digest });
+    if digest.body[..32] != table.header.digest.0 {
+        return Some(Conflict { delta, table, digest });
     }
-    known.hear(delta, Statement { signed: table.signed, body: Vec::new() }, digest);
+    known.hear(delta, Statement { signed: table, body: Vec::new() }, digest);
     None
 }
 
 /// P0: digest of δ_02 to P1 and δ_01 to P2 in round 1; receives δ_12.
-async fn shuffle_p0(
-    run: &Run,
-    stock: &Stock,
-    beta: &[u8],
-    known: &Known,
-) -> Result<Shuffled, Fault> {
-    let mut scratch = Vec::new();
-    let d02 = apply(stock, Delta::D02, beta, &mut scratch);
+async fn shuffle_p0(run: &Run, stock: &Stock, known: &Known) -> Result<Shuffled, Fault> {
+    let d02 = known.compute(Delta::D02, stock);
     send_digest(run, known, Delta::D02, 1, &d02, None);
-    let d01 = apply(stock, Delta::D01, d02.bytes(), &mut scratch);
-    drop(scratch);
-    known.keep(Delta::D02, d02.into_bytes());
+    known.keep(Delta::D01, d02.into_bytes());
+    let d01 = known.compute(Delta::D01, stock);
     send_table(run, known, Delta::D01, 2, &d01);
-    known.keep(Delta::D01, d01.into_bytes());
+    known.keep(Delta::D12, d01.into_bytes());
     Ok(match receive(run, known, Delta::D12).await? {
         Ok(d12) => Shuffled::Done(d12.into_body()),
         Err(conflict) => Shuffled::Disputed(Box::new(conflict)),
@@ -116,16 +105,14 @@ async fn shuffle_p0(
 
 /// P1: receives δ_02; digest of δ_01 to P2 and δ_12 to P0 in round 2.
 async fn shuffle_p1(run: &Run, stock: &Stock, known: &Known) -> Result<Shuffled, Fault> {
-    let d02 = match receive(run, known, Delta::D02).await? {
-        Ok(d02) => d02.body,
+    match receive(run, known, Delta::D02).await? {
+        Ok(d02) => known.keep(Delta::D01, d02.body),
         Err(conflict) => return Ok(Shuffled::Disputed(Box::new(conflict))),
-    };
-    let mut scratch = Vec::new();
-    let d01 = apply(stock, Delta::D01, &d02, &mut scratch);
-    known.keep(Delta::D02, d02);
+    }
+    let d01 = known.compute(Delta::D01, stock);
     send_digest(run, known, Delta::D01, 2, &d01, None);
-    let d12 = apply(stock, Delta::D12, d01.bytes(), &mut scratch);
-    known.keep(Delta::D01, d01.into_bytes());
+    known.keep(Delta::D12, d01.into_bytes());
+    let d12 = known.compute(Delta::D12, stock);
     send_table(run, known, Delta::D12, 0, &d12);
     Ok(Shuffled::Done(d12))
 }
@@ -134,23 +121,21 @@ async fn shuffle_p1(run: &Run, stock: &Stock, known: &Known) -> Result<Shuffled,
 async fn shuffle_p2(
     run: &Run,
     stock: &Stock,
-    beta: &[u8],
     known: &Known,
     marks: &dyn Marks,
 ) -> Result<Shuffled, Unmixed> {
-    let mut scratch = Vec::new();
-    let d02 = apply(stock, Delta::D02, beta, &mut scratch);
+    let d02 = known.compute(Delta::D02, stock);
     send_table(run, known, Delta::D02, 1, &d02);
-    known.keep(Delta::D02, d02.into_bytes());
+    known.keep(Delta::D01, d02.into_bytes());
     let (table, digest) = (run.receive(0, Kind::Delta01), run.receive(1, Kind::Delta01Digest));
     // The digest of δ_12 does not wait for P1's digest of δ_01: that would be a third round. P0's
     // signed header goes with it, so that a false δ_01 falls back on P0.
-    let d01 = table.await?;
-    let named = on_record(run, marks, &d01.signed)?;
-    let d12 = apply(stock, Delta::D12, &d01.body, &mut scratch);
-    known.keep(Delta::D01, d01.body.clone());
+    let Received { signed: d01, body } = table.await?;
+    let named = on_record(run, marks, &d01)?;
+    known.keep(Delta::D12, body);
+    let d12 = known.compute(Delta::D12, stock);
     send_digest(run, known, Delta::D12, 0, &d12, Some(&named));
-    Ok(match compare(known, Delta::D01, &d01, &digest.await?) {
+    Ok(match compare(known, Delta::D01, d01, &digest.await?) {
         None => Shuffled::Done(d12),
         Some(conflict) => Shuffled::Disputed(Box::new(conflict)),
     })
