@@ -70,7 +70,7 @@ enum Command {
     },
     /// Plants deliberate defects in a copy of the sources, and sees to it that each is found.
     Mutants {
-        /// Plants only those whose names contain this.
+        /// Plants only those whose names contain this, or that this crate's tests find.
         #[arg(default_value = "")]
         name: String,
     },

@@ -16,6 +16,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::gate::package;
 use crate::gate::record::Record;
 use crate::shell;
 
@@ -39,17 +40,19 @@ use rooms::ROOMS;
 use statistics::STATISTICS;
 use tested::TESTED;
 
+/// The package that the simulation is a test of.
+const SIMULATED: &str = "ostrakon-node";
+
 /// So many defects are planted in every run of the gate.
 const DRAWN: usize = 2;
 
 /// Packages whose defects the gate draws: hardly more than the package itself and one program of
 /// tests is compiled for them. A defect of the service costs ten times as much.
-const QUICK: [&str; 6] = [
+const QUICK: [&str; 5] = [
     "ostrakon-additive",
     "ostrakon-agreement",
     "ostrakon-asynchromix",
     "ostrakon-authbits",
-    "ostrakon-graph",
     "ostrakon-robust",
 ];
 
@@ -212,6 +215,14 @@ impl Defect {
         }
     }
 
+    /// The package whose tests find it.
+    fn package(self) -> &'static str {
+        match self {
+            Self::Drawn(_) | Self::Directed(_) => SIMULATED,
+            Self::Tested(defect) => defect.package,
+        }
+    }
+
     fn edits(self) -> &'static [Edit] {
         match self {
             Self::Drawn(defect) => defect.edits,
@@ -258,25 +269,27 @@ fn all() -> Vec<Defect> {
     tested.into_iter().map(Defect::Tested).chain(directed).chain(drawn).collect()
 }
 
-/// Plants one defect after the other, of those whose names contain `name`, and sees to it that each
-/// is found.
+/// Plants one defect after the other, of those whose names contain `name` or that tests of the
+/// crate `name` find, and sees to it that each is found. Of many, those that were found before in
+/// the sources as they are have been noted, and are not planted again.
 ///
 /// # Errors
 /// If one is not found, or cannot be planted or built; the others are tried all the same.
 pub fn run(name: &str) -> Result<()> {
-    let chosen: Vec<_> = all().into_iter().filter(|defect| defect.name().contains(name)).collect();
-    ensure!(!chosen.is_empty(), "no defect's name contains `{name}`");
-    let copy = if chosen.len() > FEW { Copy::for_many()? } else { Copy::for_few()? };
-    find_each(&copy, &chosen, None)
-}
-
-/// Plants all defects. Those that were found before in the sources as they are have been noted, and
-/// are not planted again.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_all() -> Result<()> {
-    find_each(&Copy::for_many()?, &all(), Some(Record::open(false)?))
+    let package = package(name).ok();
+    let wanted = |defect: &Defect| {
+        defect.name().contains(name) || package.as_deref() == Some(defect.package())
+    };
+    let chosen: Vec<_> = all().into_iter().filter(wanted).collect();
+    ensure!(
+        !chosen.is_empty(),
+        "no defect's name contains `{name}`, and no crate's tests find one"
+    );
+    if chosen.len() > FEW {
+        find_each(&Copy::for_many()?, &chosen, Some(Record::open(false)?))
+    } else {
+        find_each(&Copy::for_few()?, &chosen, None)
+    }
 }
 
 /// Plants some defects, which the last commit draws from those that are compiled quickly: over many
