@@ -32,24 +32,29 @@ pub fn pair_statement(
 
 /// The root over the leaves of a pair's slots.
 pub fn slots_root(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> Digest {
-    let context = SlotsContext::new(session, spec.number, pair);
-    let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
-    let write = |first: usize, leaves: &mut [Digest]| {
-        leaves::write(&context, &prg, first as u32, leaves);
-    };
-    merkle::root_of(spec.shape.rows as usize, write)
+    merkle::root_of(spec.shape.rows as usize, leaves_of(spec, session, pair, seed))
 }
 
 /// The leaves of a pair's slots, in order.
 pub fn slot_leaves(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> Vec<Digest> {
     use rayon::prelude::*;
+    let write = leaves_of(spec, session, pair, seed);
+    let mut leaves = vec![Digest([0; 32]); spec.shape.rows as usize];
+    let tasks = leaves.par_chunks_mut(TASK).enumerate();
+    tasks.for_each(|(task, leaves)| write(task * TASK, leaves));
+    leaves
+}
+
+/// Writes the leaves of a pair's slots from a given one on.
+fn leaves_of(
+    spec: &BatchSpec,
+    session: &Digest,
+    pair: Pair,
+    seed: &PairSeed,
+) -> impl Fn(usize, &mut [Digest]) + Sync {
     let context = SlotsContext::new(session, spec.number, pair);
     let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
-    let mut leaves = vec![Digest([0; 32]); spec.shape.rows as usize];
-    leaves.par_chunks_mut(TASK).enumerate().for_each(|(task, leaves)| {
-        leaves::write(&context, &prg, (task * TASK) as u32, leaves);
-    });
-    leaves
+    move |first, leaves| leaves::write(&context, &prg, first as u32, leaves)
 }
 
 /// What a member's statement says about a pair.
