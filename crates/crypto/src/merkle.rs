@@ -118,13 +118,6 @@ pub fn root_of(count: usize, write: impl Fn(usize, &mut [Digest]) + Sync) -> Dig
     top(&key, roots)
 }
 
-/// The root over `leaves`, without keeping the tree.
-pub fn root(leaves: &[Digest]) -> Digest {
-    root_of(leaves.len(), |first, written| {
-        written.copy_from_slice(&leaves[first..first + written.len()]);
-    })
-}
-
 /// Whether `leaf` stands at `index` of the table of `count` leaves whose tree has this `root`.
 #[must_use]
 pub fn verify(root: &Digest, count: usize, index: usize, leaf: &Digest, path: &[Digest]) -> bool {
@@ -145,6 +138,12 @@ pub fn verify(root: &Digest, count: usize, index: usize, leaf: &Digest, path: &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn root(leaves: &[Digest]) -> Digest {
+        root_of(leaves.len(), |first, written| {
+            written.copy_from_slice(&leaves[first..first + written.len()]);
+        })
+    }
     use crate::hash::digest;
 
     fn leaves(n: usize) -> Vec<Digest> {
