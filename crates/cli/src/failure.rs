@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use ostrakon_client::host::Refusal;
+use reqwest::StatusCode;
 
 /// What the exit codes mean, for `--help`.
 pub const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 what was to be checked is not authentic; \
@@ -66,6 +67,10 @@ impl CallError {
     pub fn of(origin: &str, said: Option<Refusal>) -> Self {
         let origin = origin.to_owned();
         match said {
+            Some(Refusal { status, detail }) if detail.is_empty() => {
+                let detail = reason(StatusCode::from_u16(status).ok());
+                Self::Refused { origin, status, detail }
+            }
             Some(Refusal { status, detail }) => Self::Refused { origin, status, detail },
             None => Self::Unreachable { origin, cause: "no answer came in time".into() },
         }
@@ -79,6 +84,11 @@ impl CallError {
             Self::Unknown { .. } => false,
         }
     }
+}
+
+/// A status in words.
+pub fn reason(status: Option<StatusCode>) -> String {
+    status.and_then(|status| status.canonical_reason()).unwrap_or("no reason given").to_owned()
 }
 
 /// A request that failed.

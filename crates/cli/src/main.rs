@@ -4,6 +4,9 @@
 //! exit codes say what kind of failure it was. Results go to standard output (as JSON with
 //! `--json`), everything else to standard error.
 
+#[cfg(test)]
+#[path = "../../client/tests/arriving/script.rs"]
+mod arriving_script;
 mod bench;
 mod chat;
 mod client;

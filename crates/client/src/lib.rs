@@ -3,6 +3,7 @@
 //! (`docs/spec/follower.md`); a [`Visitor`](visitor::Visitor) decides with others
 //! (`docs/spec/visitor.md`); [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts
 //! in it, and [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
+//! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -14,6 +15,7 @@
 //! into an epoch; how a row is hidden is the engine's
 //! ([`Author`](ostrakon_mixing::submission::Author)).
 
+mod arriving;
 mod epoch;
 mod follower;
 mod home;
@@ -30,6 +32,10 @@ mod taking_part;
 mod time;
 pub mod visitor;
 
+pub use arriving::{
+    Arrived, ArrivedRoom, Arriving, ArrivingAction, ArrivingFailure, ArrivingNews, Destination,
+    Documents,
+};
 pub use follower::{Follower, Sight};
 pub use machine::{Action, Filled, News, Participant, Scene};
 pub use pinned::servers_of;

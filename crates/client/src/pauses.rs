@@ -70,6 +70,11 @@ impl Errand {
         self.state == State::Done
     }
 
+    /// Whether the server never will.
+    pub fn is_refused(&self) -> bool {
+        self.state == State::Refused
+    }
+
     /// It is asked for now.
     pub fn asked(&mut self) {
         self.state = State::Asked;

@@ -7,6 +7,7 @@
 //! tested natively, without a browser.
 
 mod acting;
+mod arriving;
 mod asking;
 mod changes;
 mod deciding;

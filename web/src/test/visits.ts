@@ -47,6 +47,13 @@ export interface OpeningScript extends Pick<Script, 'seed' | 'start' | 'lasts' |
   order: number[];
 }
 
+/** See `crates/client/tests/arriving/script.rs`. */
+export interface ArrivingScript extends Pick<Script, 'seed' | 'start' | 'lasts' | 'exchanges'> {
+  origin: string;
+  servers: string | null;
+  room: string | null;
+}
+
 export function scriptOf<S = Script>(name: string): S {
   const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')) as S;

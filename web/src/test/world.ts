@@ -8,7 +8,6 @@ import {
   type Request,
   type Server,
   type ServerList,
-  type RoomInfo,
   type Status,
 } from '../lib/servers/api';
 import type { Clock } from '../lib/page/clock';
@@ -99,10 +98,6 @@ export class FakeServer implements Server {
   ) {}
 
   servers(): Promise<ServerList> {
-    return Promise.reject(new Problem(503, 'not asked in these tests'));
-  }
-
-  room(): Promise<RoomInfo> {
     return Promise.reject(new Problem(503, 'not asked in these tests'));
   }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
-use crate::failure::CallError;
+use crate::failure::{CallError, reason};
 
 /// How long a connection may take to come about.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -168,6 +168,19 @@ impl Connection {
         request: Http,
         patience: Duration,
     ) -> (u16, Vec<u8>) {
+        self.answer(token, request, patience).await.unwrap_or((0, Vec::new()))
+    }
+
+    /// The same, where it is of interest why there is no answer.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn answer(
+        &self,
+        token: Option<&str>,
+        request: Http,
+        patience: Duration,
+    ) -> Result<(u16, Vec<u8>), CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let Http { path, body } = request;
         let is_posted = body.is_some();
@@ -186,9 +199,10 @@ impl Connection {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        let Ok(response) = request.timeout(patience).send().await else { return (0, Vec::new()) };
+        let response = request.timeout(patience).send().await;
+        let response = response.map_err(|error| self.unreachable(&error))?;
         let status = response.status().as_u16();
-        self.read(response).await.map_or((0, Vec::new()), |body| (status, body))
+        Ok((status, self.read(response).await?))
     }
 
     /// Bytes at `path`, at most `limit` of them.
@@ -345,10 +359,7 @@ fn is_confined(policy: &str) -> bool {
 /// The explanation in a problem document, or the status in words.
 fn detail(status: StatusCode, body: &[u8]) -> String {
     let problem: Option<ostrakon_api::Problem> = serde_json::from_slice(body).ok();
-    problem.map_or_else(
-        || status.canonical_reason().unwrap_or("no reason given").to_owned(),
-        |problem| problem.detail,
-    )
+    problem.map_or_else(|| reason(Some(status)), |problem| problem.detail)
 }
 
 /// Pauses between attempts: they double from `first` to `longest`, and vary so that many clients do

@@ -8,18 +8,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::future::BoxFuture;
 use ostrakon_client::visitor::{Action, Deed, Failure, Filling, News, Refusal, Stock, Visitor};
-use ostrakon_client::{Http, Millis, servers_of};
+use ostrakon_client::{Arrived, Destination, Http, Millis};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_decide::{
     Archive, Chain, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
 };
 use ostrakon_party::{PartyId, Servers};
-use ostrakon_protocol::ServersInfo;
 use serde::de::DeserializeOwned;
 
+use super::arriving::{arrive, connect};
 use super::connection::Connection;
 use super::connection::driver::{Driver, Transport};
-use super::room::patiently;
 use crate::failure::{self, CallError};
 use crate::system;
 
@@ -38,30 +37,28 @@ pub struct Deployment {
     pub operators: Operators,
     /// Their public interfaces, by party number.
     pub connections: Vec<Connection>,
+    /// Where links lead to.
+    pub entrance: String,
 }
 
 impl Deployment {
     /// Finds all servers by one of them. `pinned` is their digest if it is known from a link.
     ///
     /// # Errors
-    /// If the server does not answer, or shows other keys than those that are pinned.
+    /// If the server does not answer, or one of them shows other keys than those that are pinned,
+    /// or than the first one.
     pub async fn open(
         http: &reqwest::Client,
         origin: &str,
         pinned: Option<&Digest>,
     ) -> Result<Arc<Self>> {
-        let first = Connection::new(http.clone(), origin);
-        let info: ServersInfo = patiently(&first, "servers").await?;
-        let servers = servers_of(&info).context("the server's list of servers is malformed")?;
-        if pinned.is_some_and(|pinned| *pinned != servers.digest()) {
-            return Err(failure::unproven(format!(
-                "{origin} is not kept by the servers that the link names: its keys are others; do not trust it"
-            )));
-        }
+        let (origin, pinned) = (origin.to_owned(), pinned.copied());
+        let destination = Destination { origin, servers: pinned, room: None };
+        let Arrived { servers, addresses, entrance, .. } = arrive(http, destination).await?;
         let operators =
             Operators::new(&servers).context("decisions need a deployment of three servers")?;
-        let connections = info.servers.iter().map(|server| first.sibling(&server.url)).collect();
-        Ok(Arc::new(Self { servers, operators, connections }))
+        let connections = connect(http, &addresses);
+        Ok(Arc::new(Self { servers, operators, connections, entrance }))
     }
 
     /// Asks the sequencer to take bytes.

@@ -15,18 +15,19 @@ use futures::future::BoxFuture;
 use ostrakon_broadcast::SignedEntry;
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_client::host::{self, Host};
-use ostrakon_client::{Follower, Http, Millis, Scene, Sight, servers_of};
+use ostrakon_client::{Arrived, ArrivedRoom, Destination, Follower, Http, Millis, Scene, Sight};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_messaging::params::CYCLE;
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::{RoomDescriptor, Servers};
 use ostrakon_party::PartyId;
-use ostrakon_protocol::{RoomInfo, RoomState, ServersInfo, Status};
+use ostrakon_protocol::Status;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::arriving::{arrive, connect};
+use super::connection::Connection;
 use super::connection::driver::{Driver, Transport};
-use super::connection::{Connection, Pauses};
 use crate::{failure, system};
 
 /// How long a server may take to say how many participants or entries it has.
@@ -70,30 +71,15 @@ impl Room {
     /// Follows a link: finds the servers, and checks their keys and the room's descriptor.
     ///
     /// # Errors
-    /// If the server of the link does not answer, or shows other keys or another room than the link
-    /// names.
+    /// If the server of the link does not answer, one of the servers names others than the link, or
+    /// none shows the link's room.
     pub async fn open(http: &reqwest::Client, link: Link) -> Result<Arc<Self>> {
-        let first = Connection::new(http.clone(), &link.origin);
-        let info: ServersInfo = patiently(&first, "servers").await?;
-        let servers = servers_of(&info).context("the server's list of servers is malformed")?;
-        if servers.digest() != link.servers {
-            return Err(failure::unproven(format!(
-                "{} is not kept by the servers that the link names: its keys are others; do not trust it",
-                link.origin
-            )));
-        }
-        let room: RoomInfo = patiently(&first, &format!("rooms/{}", link.room.to_hex())).await?;
-        if room.descriptor.id() != link.room {
-            return Err(failure::unproven(format!(
-                "{} describes another room than the link names",
-                link.origin
-            )));
-        }
-        room.descriptor.validate().map_err(|error| failure::unproven(error.to_string()))?;
-        let connections =
-            info.servers.iter().map(|server| Connection::new(http.clone(), &server.url)).collect();
-        let closed = room.state == RoomState::Closed;
-        Ok(Arc::new(Self::new(link, servers, room.descriptor, connections, closed)))
+        let (origin, servers) = (link.origin.clone(), Some(link.servers));
+        let destination = Destination { origin, servers, room: Some(link.room) };
+        let Arrived { servers, addresses, room, .. } = arrive(http, destination).await?;
+        let ArrivedRoom { descriptor, closed } = room.context("no room was looked for")?;
+        let connections = connect(http, &addresses);
+        Ok(Arc::new(Self::new(link, servers, descriptor, connections, closed)))
     }
 
     pub(super) fn new(
@@ -248,21 +234,6 @@ pub(crate) fn unshown(forged: Option<String>) -> anyhow::Error {
         Some(forged) => failure::unproven(forged),
         None => failure::unreachable("no server shows what the hosts did"),
     }
-}
-
-/// Asks a few times before giving up.
-pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
-    connection: &Connection,
-    path: &str,
-) -> Result<T> {
-    let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
-    for _ in 0..4 {
-        match connection.get(path, &()).await {
-            Err(error) if error.passes() => pauses.pause().await,
-            other => return other.map_err(failure::call),
-        }
-    }
-    connection.get(path, &()).await.map_err(failure::call)
 }
 
 /// Watches a room, for ever: does what the state machine asks for, and lets others know.

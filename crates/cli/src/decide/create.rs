@@ -249,7 +249,7 @@ pub async fn begin(
         made.id == draft.id().to_hex(),
         "the server has made another decision than was asked for"
     );
-    let origin = deployment.connections[0].origin().to_owned();
+    let origin = deployment.entrance.clone();
     let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
     let chain = Chain::begin(deployment.operators, &record).map_err(refused)?;
     let warnings = warned(&chain);

@@ -56,7 +56,7 @@ pub async fn run(options: Options) -> Result<()> {
     signed.check_time(now)?;
     hand_in(&deployment, &signed, token.as_deref()).await?;
     let link = JoinLink {
-        origin: deployment.connections[0].origin().to_owned(),
+        origin: deployment.entrance.clone(),
         gathering: signed.gathering.id(operators),
         servers: operators.digest,
         secret: link,

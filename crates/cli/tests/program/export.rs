@@ -138,8 +138,10 @@ impl Deployment {
             invitation: None,
         };
         let mut tasks = JoinSet::new();
-        for ((listener, entries), life) in listeners.into_iter().zip(shown).zip(lives) {
-            let (info, room) = (info.clone(), board.room.clone());
+        for (you, ((listener, entries), life)) in
+            (0..).zip(listeners.into_iter().zip(shown).zip(lives))
+        {
+            let (info, room) = (ServersInfo { you, ..info.clone() }, board.room.clone());
             let server = Arc::new(Server { info, room, entries, life: life.into() });
             tasks.spawn(async move { axum::serve(listener, router(server)).await.unwrap() });
         }

@@ -56,9 +56,9 @@ export async function begin(
   origin: string,
   gathering: string | null = null,
 ): Promise<{ id: string; address: string }> {
-  const entrance = new DecisionServer(origin);
-  const digest = serversDigest((await entrance.servers()).raw);
-  const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
+  const at = (url: string) => new DecisionServer(url);
+  const { raw, operators } = await operatorsOf(undefined, origin, at);
+  const digest = serversDigest(raw);
   const servers = operators.map(({ api }) => api);
   const deployment = new Deployment(raw);
   const { people, secrets } = seats(guests);
@@ -106,8 +106,8 @@ export async function gather(
   code: string,
   origin: string,
 ): Promise<string> {
-  const digest = serversDigest((await new DecisionServer(origin).servers()).raw);
-  const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
+  const { raw, operators } = await operatorsOf(undefined, origin, (url) => new DecisionServer(url));
+  const digest = serversDigest(raw);
   const secret = DeviceKey.generate();
   const until = BigInt(Math.floor(new Date(wish.acceptBy).getTime() / 1000));
   const nonce = crypto.getRandomValues(new Uint8Array(16));

@@ -4,7 +4,7 @@
 import { t } from './messages';
 import { Account, type Joining as Kept } from '../../lib/decisions/account';
 import { joinLink } from '../../lib/page/addresses';
-import { Problem, readServers } from '../../lib/servers/api';
+import { Problem } from '../../lib/servers/api';
 import { systemClock, type Clock } from '../../lib/page/clock';
 import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/page/cryptography';
 import { DecisionServer } from '../../lib/decisions/decisions';
@@ -137,9 +137,8 @@ export class Joining {
     await loadCryptography();
     const { gathering, servers, secret } = this.place;
     const at = (url: string) => new DecisionServer(url);
-    const { raw, operators } = await operatorsOf(servers, this.origin, at);
-    const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
-    this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
+    const { raw, operators, entrance } = await operatorsOf(servers, this.origin, at, this.clock);
+    this.entrance = entrance;
     this.servers = operators.map(({ api }) => api);
     this.deployment = new Deployment(raw);
     this.account = await Account.open(this.storage);

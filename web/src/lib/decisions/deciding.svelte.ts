@@ -4,7 +4,7 @@
 import { t as common } from '../../i18n/common';
 import { Account } from './account';
 import { decisionLink } from '../page/addresses';
-import { Problem, readServers } from '../servers/api';
+import { Problem } from '../servers/api';
 import { ended, systemClock, type Clock } from '../page/clock';
 import {
   Deployment,
@@ -143,16 +143,16 @@ export class Deciding {
     try {
       await loadCryptography();
       const { servers, invitation } = this.place;
-      const { raw, operators } = await operatorsOf(
+      const { raw, operators, entrance } = await operatorsOf(
         servers,
         this.origin,
         (url) => new DecisionServer(url),
+        this.clock,
       );
       this.guest =
         invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
       [this.raw, this.operators, this.deployment] = [raw, operators, new Deployment(raw)];
-      const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
-      this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
+      this.entrance = entrance;
       this.account = await Account.open(this.storage);
       if (!this.stopped.signal.aborted) this.begin(this.deployment, this.account);
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import { t } from '../../i18n/common';
 import init, {
+  Arriving,
   DecisionVisitor,
   Follower,
   InvitationClaim,
@@ -36,6 +37,20 @@ export async function loadCryptography(): Promise<void> {
 interface Documents {
   servers: string;
   descriptor: string;
+}
+
+/**
+ * The way to the servers with the digest `servers`, or those that the one at `origin` names, and to
+ * a room; `kept` is what was kept of it. What is drawn must not be guessable.
+ */
+export function beginArriving(
+  origin: string,
+  servers: string | undefined,
+  room?: string,
+  kept?: object | null,
+): Arriving {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new Arriving(origin, servers, room, kept ? JSON.stringify(kept) : undefined, seed);
 }
 
 /** A machine that follows a room. What it draws must not be guessable. */
@@ -103,6 +118,7 @@ export function beginFilling(deployment: Servers, account: Key, most?: number): 
 }
 
 export {
+  Arriving,
   AskedCommittee,
   AskedGraph,
   DecisionMemory,

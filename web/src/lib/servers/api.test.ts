@@ -26,7 +26,7 @@ test('an answer that does not end is given up', async () => {
   const piece = new TextEncoder().encode(' '.repeat(1 << 20));
   const { read } = answers(200, [piece], true);
   const failure = await new HttpServer('https://a.example')
-    .room('00')
+    .code('00')
     .catch((error: unknown) => error);
   expect(String(failure)).toContain('bytes');
   // No more than the bound, and what the stream had ready.
@@ -35,25 +35,25 @@ test('an answer that does not end is given up', async () => {
 });
 
 test('letters that are cut between two pieces come out whole', async () => {
-  const text = new TextEncoder().encode(JSON.stringify({ descriptor: 'Ägora', state: 'open' }));
-  answers(200, [text.slice(0, 16), text.slice(16)]);
-  expect([...text.slice(15, 17)]).toEqual([0xc3, 0x84]);
-  expect(await new HttpServer('https://a.example').room('00')).toEqual({
-    descriptor: 'Ägora',
-    state: 'open',
+  const text = new TextEncoder().encode(JSON.stringify({ room: 'Ägora', servers: '00' }));
+  answers(200, [text.slice(0, 10), text.slice(10)]);
+  expect([...text.slice(9, 11)]).toEqual([0xc3, 0x84]);
+  expect(await new HttpServer('https://a.example').code('00')).toEqual({
+    room: 'Ägora',
+    servers: '00',
   });
 });
 
 test('a refusal keeps its status and what was said; silence is said in the reader’s language', async () => {
   answers(403, [new TextEncoder().encode('{"detail":"not you"}')]);
   const refused = await new HttpServer('https://a.example')
-    .room('00')
+    .code('00')
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Problem);
   expect(refused).toMatchObject({ status: 403, message: 'not you' });
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
   expect(
-    await new HttpServer('https://a.example').room('00').catch((error: unknown) => error),
+    await new HttpServer('https://a.example').code('00').catch((error: unknown) => error),
   ).toBeInstanceOf(LocalizedError);
 });
 

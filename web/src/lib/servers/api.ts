@@ -3,17 +3,12 @@
 import { t } from '../../i18n/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { LocalizedError } from './localized';
-import { Malformed, count, list, oneOf, opaque, record, text, type Of } from './shape';
+import { Malformed, count, list, record, text, type Of } from './shape';
 
 const serversShape = record({
   you: count,
   session: text,
   servers: list(record({ party: count, name: text, url: text, key: text })),
-});
-
-const roomShape = record({
-  descriptor: opaque,
-  state: oneOf('open', 'closed'),
 });
 
 const codeShape = record({ room: text, servers: text });
@@ -22,7 +17,6 @@ const codeShape = record({ room: text, servers: text });
  * The servers of a deployment, as one of them lists them; `raw` is the answer as it was received.
  */
 export type ServerList = Of<typeof serversShape> & { raw: string };
-export type RoomInfo = Of<typeof roomShape>;
 /** How a room stands, as far as it is read here. */
 export interface Status {
   version: number;
@@ -46,7 +40,6 @@ export interface Status {
 /** The servers' document promises all that is read here. */
 export type Promised = [
   PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
-  PartOf<Answer<'RoomInfo'>, RoomInfo>,
   PartOf<Answer<'Status'>, Status>,
   PartOf<Answer<'CodeInfo'>, Of<typeof codeShape>>,
 ];
@@ -87,7 +80,6 @@ export interface Reply {
 /** What the page asks of a server. */
 export interface Server {
   servers(): Promise<ServerList>;
-  room(id: string): Promise<RoomInfo>;
   /**
    * Sends a request of the WASM module's; the status is 0 if no answer came in time, or before
    * `signal` aborted.
@@ -118,10 +110,6 @@ export class HttpServer implements Server {
 
   async servers(): Promise<ServerList> {
     return readServers(await this.ask(at('servers', {}), {}, SOON));
-  }
-
-  async room(id: string): Promise<RoomInfo> {
-    return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }), {}, SOON)));
   }
 
   async carry({ path, body, bytes, patience }: Request, signal: AbortSignal): Promise<Reply> {

@@ -1,14 +1,16 @@
-// From a link to the servers that it pins.
+// From a link to the servers and the room that it pins, as the machine of the WASM module leads
+// there: who is asked, what of the answers is gone on with, and when that is enough is decided by
+// it, as for the command line.
 
-import { HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
-import { systemClock, type Clock } from '../page/clock';
-import { messageLimit, roomId, serversDigest } from '../page/cryptography';
+import { t } from '../../i18n/common';
+import { HttpServer, Problem, type Server } from './api';
+import { LocalizedError } from './localized';
+import { ended, systemClock, type Clock } from '../page/clock';
+import { beginArriving, messageLimit, type Arriving } from '../page/cryptography';
+import { Driver } from '../rooms/driver';
 import type { Params } from '../page/routes';
-import { count, oneOf, opaque, optional, record, text } from './shape';
-import { NOBODY, trustOf, type Trust } from './trust';
-
-/** Milliseconds for which a second server's word is waited for once there is one. */
-const SECOND = 3_000;
+import { Malformed, count, oneOf, opaque, optional, record, text } from './shape';
+import { trustOf, type Trust } from './trust';
 
 /** What a link says, apart from where it was opened. */
 export interface Pin {
@@ -17,7 +19,7 @@ export interface Pin {
 }
 
 /** One server of a deployment. */
-export interface Operator<S extends Server = Server> {
+export interface Operator<S = Server> {
   party: number;
   name: string;
   origin: string;
@@ -85,11 +87,6 @@ const settingsShape = record({
 });
 const engineShape = record({ engine: text });
 
-/** What so many servers bear of a room. */
-function borneBy(operators: Operator[], descriptor: unknown): Trust {
-  return trustOf(engineShape(descriptor).engine, operators.length);
-}
-
 /** The room that an address names, whose parts a route has matched. */
 export function pinOf({ room = '', servers = '' }: Params): Pin {
   return { room, servers };
@@ -109,9 +106,9 @@ export async function connect(...wishes: Parameters<typeof connectAny>): Promise
 }
 
 /**
- * Asks the server that the page came from for the others, and every one of them whether it says the
- * same. Where none answers, what was `kept` stands in, which must be what the link names as well;
- * not if enough servers say that the room is no more.
+ * Follows a link from the page of one of its servers. Where none answers, what was `kept` stands
+ * in, which must be what the link names as well; not if enough servers say that the room is no
+ * more.
  *
  * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
  * the link's room and one another.
@@ -123,17 +120,16 @@ export async function connectAny(
   at = (url: string): Server => new HttpServer(url),
   clock = systemClock,
 ): Promise<Deployment> {
-  const { raw, operators } = await operatorsOf(pin.servers, origin, at, kept?.servers);
-  const { descriptor, closed } = await roomOf(pin, operators, kept, clock);
-  const { host, admission, retention_days, mode, ...settings } = settingsShape(
-    JSON.parse(descriptor),
-  );
+  const machine = beginArriving(origin, pin.servers, pin.room, kept);
+  const { raw, operators, room } = await arrive(machine, origin, at, clock);
+  const descriptor = JSON.stringify(room?.descriptor);
+  const { host, admission, retention_days, mode, ...settings } = settingsShape(room?.descriptor);
   return {
     pin,
     operators,
     servers: raw,
     descriptor,
-    trust: borneBy(operators, JSON.parse(descriptor)),
+    trust: trustOf(engineShape(room?.descriptor).engine, operators.length),
     ...settings,
     hosted: host !== null && host !== undefined,
     members: admission === 'members',
@@ -141,118 +137,96 @@ export async function connectAny(
     retention: retention_days,
     limit: messageLimit(descriptor),
     robust: mode === 'robust',
-    closed,
+    closed: room?.closed ?? false,
   };
 }
 
+/** Servers, and the room if one was looked for. */
+export interface Arrived<S> {
+  /** The servers' list as JSON, for the cryptography. */
+  raw: string;
+  operators: Operator<S>[];
+  /** Where links lead to: this page's origin, if it is one by which the servers know themselves. */
+  entrance: string;
+  room: { descriptor: unknown; closed: boolean } | null;
+}
+
 /**
- * The servers with the given digest, asked as {@link connect} does; `kept` is their list as it was
- * seen before.
+ * The servers with the given digest; those that the one at `origin` names, if there is none.
  *
  * Throws {@link WrongServers} if a server that answers is not one of them.
  */
-export async function operatorsOf<S extends Server>(
-  digest: string,
+export function operatorsOf<S extends Pick<Server, 'carry'>>(
+  digest: string | undefined,
   origin: string,
   at: (url: string) => S,
-  kept?: string,
-): Promise<{ raw: string; operators: Operator<S>[] }> {
-  const entrance = at(origin);
-  const list = await entrance.servers().catch((error: unknown) => {
-    if (kept === undefined) throw error;
-    return readServers(kept);
-  });
-  if (serversDigest(list.raw) !== digest) throw new WrongServers(origin);
-  const operators = list.servers.map(({ party, name, url }): Operator<S> => {
-    const home = party === list.you;
-    return { party, name, origin: home ? origin : url, api: home ? entrance : at(url) };
-  });
-  await Promise.all(operators.map((operator) => confirm(operator, digest)));
-  return { raw: list.raw, operators };
+  clock = systemClock,
+): Promise<Arrived<S>> {
+  return arrive(beginArriving(origin, digest), origin, at, clock);
 }
 
-/**
- * A server that does not answer is merely away; one that names other servers is not one of ours.
- */
-async function confirm(operator: Operator, digest: string): Promise<void> {
-  const list = await operator.api.servers().catch(() => null);
-  if (list === null) return;
-  const same = list.you === operator.party && serversDigest(list.raw) === digest;
-  if (!same) throw new WrongServers(operator.origin);
-}
+type Failure =
+  | { kind: 'server'; status: number; detail: string }
+  | { kind: 'malformed' | 'unusable'; why: string }
+  | { kind: 'other-servers' | 'other-room' | 'away' };
 
-/**
- * What the servers say of a room, as its id proves it, and whether so many of them say that it
- * is closed that one of them is honest.
- */
-async function roomOf(
-  pin: Pin,
-  operators: Operator[],
-  kept: Documents | null,
+type Action =
+  | { do: 'found'; addresses: string[] }
+  | {
+      do: 'arrived';
+      servers: { servers: { party: number; name: string }[] };
+      addresses: string[];
+      entrance: string;
+      room: { descriptor: unknown; closed: boolean } | null;
+    }
+  | { do: 'failed'; failure: Failure };
+
+/** Has a machine lead from the server at `origin` to all of them. */
+export async function arrive<S extends Pick<Server, 'carry'>>(
+  machine: Arriving,
+  origin: string,
+  at: (url: string) => S,
   clock: Clock,
-): Promise<{ descriptor: string; closed: boolean }> {
-  const { found, failures } = await asked(operators, pin, clock);
-  const [first] = found;
-  if (first)
-    return {
-      descriptor: JSON.stringify(first.descriptor),
-      closed:
-        found.filter(({ state }) => state === 'closed').length >=
-        borneBy(operators, first.descriptor).believed,
-    };
-  const missing = failures.filter(
-    (failure) => failure instanceof Problem && failure.status === 404,
-  );
-  if (
-    kept &&
-    isOf(pin, kept.descriptor) &&
-    missing.length < borneBy(operators, kept.descriptor).believed
-  )
-    return { descriptor: JSON.stringify(kept.descriptor), closed: false };
-  // A server that shows another room than the link's is not one to go on with, and nobody shows the
-  // link's.
-  throw failures.find((failure) => failure instanceof WrongServers) ?? missing[0] ?? failures[0];
+): Promise<Arrived<S>> {
+  // Before it is known who the servers are, there is one.
+  const servers = [at(origin)];
+  const over = new AbortController();
+  const ends: Action[] = [];
+  const act = (action: Action | null) => {
+    if (action?.do === 'found') servers.splice(0, servers.length, ...action.addresses.map(at));
+    else if (action) {
+      ends.push(action);
+      over.abort();
+    }
+  };
+  const actions = () => machine.actions();
+  const driver = new Driver<Action>(machine, servers, clock, over.signal, actions, act);
+  driver.happened((now) => machine.wake(now));
+  await ended(over.signal);
+  machine.free();
+  const [end] = ends;
+  if (end?.do !== 'arrived') throw errorOf(end, origin);
+  const { entrance, room } = end;
+  const operators = end.servers.servers.flatMap(({ party, name }): Operator<S>[] => {
+    const [origin, api] = [end.addresses[party], servers[party]];
+    return origin === undefined || api === undefined ? [] : [{ party, name, origin, api }];
+  });
+  return { raw: JSON.stringify(end.servers), operators, entrance, room };
 }
 
-function isOf(pin: Pin, descriptor: unknown): boolean {
-  try {
-    return roomId(JSON.stringify(descriptor)) === pin.room;
-  } catch {
-    // What is no descriptor at all is that of no room.
-    return false;
+function errorOf(end: Action | undefined, origin: string): Error {
+  if (end?.do !== 'failed') return new Error(end?.do);
+  const { failure } = end;
+  switch (failure.kind) {
+    case 'server':
+      return new Problem(failure.status, failure.detail);
+    case 'malformed':
+      return new Malformed(failure.why);
+    case 'away':
+      return new LocalizedError(t.refusal.away);
+    case 'other-servers':
+    case 'other-room':
+    case 'unusable':
+      return new WrongServers(origin);
   }
-}
-
-/**
- * Asks all servers for a room: until all have answered or failed to, enough have shown it, or one
- * has and the others are late.
- */
-async function asked(
-  operators: Operator[],
-  pin: Pin,
-  clock: Clock,
-): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
-  const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
-  let trust = NOBODY;
-  const late = new AbortController();
-  const enough = new Promise<void>((resolve) => {
-    const look = () => {
-      if (found.length >= trust.believed || found.length + failures.length === operators.length)
-        resolve();
-      else if (found.length === 1) void clock.sleep(SECOND, late.signal).then(resolve);
-    };
-    const ask = async ({ api, origin }: Operator) => {
-      const info = await api.room(pin.room);
-      if (!isOf(pin, info.descriptor)) throw new WrongServers(origin);
-      trust = borneBy(operators, info.descriptor);
-      found.push(info);
-    };
-    for (const operator of operators)
-      void ask(operator)
-        .catch((error: unknown) => failures.push(error))
-        .then(look);
-  });
-  await enough;
-  late.abort();
-  return { found: [...found], failures: [...failures] };
 }

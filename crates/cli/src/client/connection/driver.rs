@@ -14,7 +14,10 @@ use ostrakon_client::host::{
     self, ClaimAction, Claiming, Host, Opening, OpeningAction, OpeningNews,
 };
 use ostrakon_client::visitor::{self, Filling, Stock, Visitor};
-use ostrakon_client::{Action, Follower, Http, Millis, Participant, Sending, Sight};
+use ostrakon_client::{
+    Action, Arriving, ArrivingAction, ArrivingNews, Follower, Http, Millis, Participant, Sending,
+    Sight,
+};
 use ostrakon_party::PartyId;
 
 /// Clock and network.
@@ -200,6 +203,29 @@ impl Machine for Opening {
         Some(match self.next_action()? {
             OpeningAction::Ask(sending) => Ok(sending),
             OpeningAction::Tell(news) => Err(news),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Arriving {
+    type Other = ArrivingNews;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, ArrivingNews>> {
+        Some(match self.next_action()? {
+            ArrivingAction::Ask(sending) => Ok(sending),
+            ArrivingAction::Tell(news) => Err(news),
         })
     }
 

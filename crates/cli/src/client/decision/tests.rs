@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use data_encoding::BASE64URL_NOPAD;
+use ostrakon_client::servers_of;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_decide::keys::GRACE;
 use ostrakon_decide::keys::shares::new_key;
@@ -16,6 +17,7 @@ use ostrakon_decide::{
 };
 use ostrakon_decide::{SignedRecord, Visit};
 use ostrakon_party::SessionId;
+use ostrakon_protocol::ServersInfo;
 use ostrakon_protocol::decisions::{DecisionInfo, DecisionStage, RecordsPage};
 
 use super::*;
@@ -133,7 +135,9 @@ fn decision(id: ostrakon_decide::DecisionId, origins: &[String], device: Signing
         servers: servers.digest(),
         invitation: None,
     };
-    Decision::at(Arc::new(Deployment { servers, operators, connections }), link, device)
+    let entrance = origins[0].clone();
+    let deployment = Deployment { servers, operators, connections, entrance };
+    Decision::at(Arc::new(deployment), link, device)
 }
 
 fn accept(visit: &Visit, operators: &Operators, seed: u8) -> SignedRecord {
