@@ -7,6 +7,9 @@
 #[cfg(test)]
 #[path = "../../client/tests/arriving/script.rs"]
 mod arriving_script;
+#[cfg(test)]
+#[path = "../../client/tests/visitor/beginnings.rs"]
+mod beginnings_script;
 mod bench;
 mod chat;
 mod client;

@@ -1,8 +1,9 @@
 //! A device in a room or in a decision, for every front end: which requests leave it, and when. A
 //! [`Participant`] takes part (`docs/spec/participant.md`); a [`Follower`] reads what servers show
 //! (`docs/spec/follower.md`); a [`Visitor`](visitor::Visitor) decides with others
-//! (`docs/spec/visitor.md`); [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts
-//! in it, and [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
+//! (`docs/spec/visitor.md`), and [`Beginning`](visitor::Beginning) begins a decision;
+//! [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts in it, and
+//! [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
 //! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells

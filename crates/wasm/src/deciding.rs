@@ -43,19 +43,10 @@ pub fn quorums(people: usize) -> Vec<usize> {
     vec![decide::draft::usual_quorum(people), decide::draft::least_quorum(people)]
 }
 
-/// The bytes of a draft (JSON), as `POST /api/v1/layers` takes them.
-///
-/// # Errors
-/// If the draft breaks a limit; the sentence says which.
-#[wasm_bindgen(js_name = draftBytes)]
-pub fn draft_bytes(draft: &str) -> Result<Vec<u8>, JsError> {
-    Ok(ostrakon_party::wire::encode(&inner::draft(draft).map_err(shown)?))
-}
-
 /// The decision's id for a draft (JSON): 32 hexadecimal digits.
 ///
 /// # Errors
-/// As [`draft_bytes`].
+/// If the draft breaks a limit; the sentence says which.
 #[wasm_bindgen(js_name = decisionId)]
 pub fn decision_id(draft: &str) -> Result<String, JsError> {
     Ok(inner::draft(draft).map_err(shown)?.id().to_hex())
@@ -69,22 +60,6 @@ pub fn decision_id(draft: &str) -> Result<String, JsError> {
 #[wasm_bindgen(js_name = tableRows)]
 pub fn table_rows(people: u16, options: u16) -> Result<String, JsError> {
     inner::table_rows(people, options).map_err(shown)
-}
-
-/// The record that begins a decision, for `POST /api/v1/decisions`. `layers` is a JSON list of the
-/// three servers' layers in base64url, by party; `time` in seconds since 1970.
-///
-/// # Errors
-/// If the draft breaks a limit or a layer is not genuine.
-#[wasm_bindgen(js_name = createDecision)]
-pub fn create_decision(
-    deployment: &Deployment,
-    creator: &DeviceKey,
-    draft: &str,
-    layers: &str,
-    time: u64,
-) -> Result<Vec<u8>, JsError> {
-    inner::create(&deployment.0, &creator.key, draft, layers, time).map_err(shown)
 }
 
 /// The creator's signature under a request to send an invitation: 128 hexadecimal digits.

@@ -9,6 +9,7 @@
 mod acting;
 mod arriving;
 mod asking;
+mod beginning;
 mod changes;
 mod deciding;
 #[cfg(test)]

@@ -54,6 +54,15 @@ export interface ArrivingScript extends Pick<Script, 'seed' | 'start' | 'lasts' 
   room: string | null;
 }
 
+/** See `crates/client/tests/visitor/beginnings.rs`. */
+export interface BeginningScript extends Pick<
+  Script,
+  'key' | 'seed' | 'start' | 'lasts' | 'exchanges'
+> {
+  servers: unknown;
+  draft: unknown;
+}
+
 export function scriptOf<S = Script>(name: string): S {
   const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')) as S;

@@ -99,6 +99,15 @@ impl Account {
         self.save()
     }
 
+    /// Forgets a decision's invitations: there is no such decision.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn forget_invitations(&mut self, decision: &DecisionId) -> Result<()> {
+        self.kept.invitations.remove(decision);
+        self.save()
+    }
+
     fn save(&self) -> Result<()> {
         secret::replace(&self.path, &Zeroizing::new(serde_json::to_string(&self.kept)?))
     }
@@ -127,9 +136,12 @@ mod tests {
         let id = DecisionId([7; 16]);
         account.keep_invitations(id, &[None, Some(Invitation([5; 32]))]).unwrap();
         drop(account);
-        let account = Account::open(&directory).unwrap();
+        let mut account = Account::open(&directory).unwrap();
         assert_eq!(account.key().verifying_key(), key);
         assert_eq!(account.invitations(&id), Some(vec![None, Some(Invitation([5; 32]))]));
+        account.forget_invitations(&id).unwrap();
+        drop(account);
+        assert_eq!(Account::open(&directory).unwrap().invitations(&id), None);
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&directory), mode(&directory.join("account.json"))), (0o700, 0o600));
     }

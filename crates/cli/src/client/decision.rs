@@ -14,7 +14,6 @@ use ostrakon_decide::{
     Archive, Chain, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
 };
 use ostrakon_party::{PartyId, Servers};
-use serde::de::DeserializeOwned;
 
 use super::arriving::{arrive, connect};
 use super::connection::Connection;
@@ -22,8 +21,6 @@ use super::connection::driver::{Driver, Transport};
 use crate::failure::{self, CallError};
 use crate::system;
 
-/// The server that puts all records into one order.
-const SEQUENCER: usize = 0;
 /// How often it is looked how a decision stands before what one server shows alone is left aside.
 const COMPARISONS: u32 = 6;
 /// How long servers may take to sign for an answer.
@@ -61,19 +58,6 @@ impl Deployment {
         Ok(Arc::new(Self { servers, operators, connections, entrance }))
     }
 
-    /// Asks the sequencer to take bytes.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        token: Option<&str>,
-        body: Vec<u8>,
-    ) -> Result<T, CallError> {
-        self.connections[SEQUENCER].post_bytes(path, token, body).await
-    }
-
     /// Fills the stock of one-time keys with which an account can be asked while it is away, up to
     /// what the first server wants and to `most` keys.
     ///
@@ -92,12 +76,13 @@ impl Deployment {
         }
     }
 
-    fn origin(&self, party: PartyId) -> &str {
+    /// Where a server is.
+    pub fn origin(&self, party: PartyId) -> &str {
         self.connections[party.index()].origin()
     }
 
     /// What a server said, or that it said nothing.
-    fn said(&self, party: PartyId, refusal: Option<Refusal>) -> anyhow::Error {
+    pub fn said(&self, party: PartyId, refusal: Option<Refusal>) -> anyhow::Error {
         failure::call(CallError::of(self.origin(party), refusal))
     }
 

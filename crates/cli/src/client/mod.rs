@@ -4,14 +4,16 @@
 //! believes only what is signed or said by two of them, [`connection::driver`] drives the state
 //! machines that say which requests leave, and when, [`arriving`] leads from a link to the
 //! servers, [`board`] reads a whole board page by page, and [`participant`] takes part, epoch by
-//! epoch, until its message is on the board. [`decision`] visits a decision at its servers, and
-//! [`account`] keeps what a device must not forget of it. [`member`] keeps the key of this device
-//! in a room of members. [`asking`] asks a committee to compute, [`cancelling`] takes that back,
-//! [`computation`] speaks with its members, and [`survey`] keeps what belongs to a question.
+//! epoch, until its message is on the board. [`decision`] visits a decision at its servers,
+//! [`beginning`] begins one, and [`account`] keeps what a device must not forget of it. [`member`]
+//! keeps the key of this device in a room of members. [`asking`] asks a committee to compute,
+//! [`cancelling`] takes that back, [`computation`] speaks with its members, and [`survey`] keeps
+//! what belongs to a question.
 
 pub mod account;
 pub mod arriving;
 pub mod asking;
+pub mod beginning;
 pub mod board;
 pub mod cancelling;
 pub mod computation;

@@ -1,23 +1,20 @@
 //! `ostrakon decide create`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
-use data_encoding::BASE64URL_NOPAD;
+use anyhow::{Context, Result};
 use ostrakon_crypto::Digest;
 use ostrakon_decide::draft::gathering::Request;
-use ostrakon_decide::record::create;
-use ostrakon_decide::{Chain, Draft, Invitation, JoinLink, Layer, Link, Warning, warnings};
-use ostrakon_party::wire;
-use ostrakon_protocol::decisions::{DecisionMade, LayerInfo};
+use ostrakon_decide::{Chain, Draft, Invitation, JoinLink, Link, Warning, warnings};
 use serde::Serialize;
 
 use super::State;
 use super::plan::{self, Asked, NamedAccount, Plan, PlannedBallot};
 use crate::client::decision::refused;
 use crate::client::joining::Joining;
-use crate::client::{Account, Deployment, http_client, origin};
-use crate::{failure, output, secret, system};
+use crate::client::{Account, Deployment, beginning, http_client, origin};
+use crate::{output, secret};
 
 /// Options of `decide create`.
 #[derive(clap::Args)]
@@ -230,29 +227,23 @@ async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> R
 /// # Errors
 /// As [`run`].
 pub async fn begin(
-    deployment: &Deployment,
+    deployment: &Arc<Deployment>,
     account: &mut Account,
     plan: &Plan,
     token: Option<&str>,
 ) -> Result<Created> {
-    let (key, digest) = (account.key(), deployment.operators.digest);
-    let (draft, invitations) = plan.draft(key.verifying_key(), digest)?;
-    account.keep_invitations(draft.id(), &invitations)?;
-    let layers = layers(deployment, &draft).await?;
-    let layers = layers.try_into().ok().context("decisions need three servers")?;
-    let record = create(draft.clone(), layers, &deployment.operators, &key, system::unix_time());
-    let made = deployment
-        .post::<DecisionMade>("decisions", token, record.encode())
-        .await
-        .map_err(failure::call)?;
-    ensure!(
-        made.id == draft.id().to_hex(),
-        "the server has made another decision than was asked for"
-    );
+    let digest = deployment.operators.digest;
+    let (draft, invitations) = plan.draft(account.key().verifying_key(), digest)?;
+    let (record, shown) =
+        beginning::begin(deployment, account, &draft, &invitations, token).await?;
     let origin = deployment.entrance.clone();
     let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
     let chain = Chain::begin(deployment.operators, &record).map_err(refused)?;
-    let warnings = warned(&chain);
+    let mut warnings = warned(&chain);
+    if !shown {
+        warnings
+            .push("No second server shows it yet: its links work as soon as one does.".to_owned());
+    }
     Ok(Created { links: links(&link, &draft, &invitations), warnings, link })
 }
 
@@ -266,26 +257,4 @@ pub fn links(
         (person.name.clone(), Link { invitation: invitation.clone(), ..link.clone() })
     };
     draft.people.iter().zip(invitations).map(of).collect()
-}
-
-async fn layers(deployment: &Deployment, draft: &Draft) -> Result<Vec<Layer>> {
-    let mut layers = Vec::new();
-    for connection in &deployment.connections {
-        let info: LayerInfo = connection
-            .post_bytes("layers", None, wire::encode(draft))
-            .await
-            .map_err(failure::call)?;
-        let bytes = BASE64URL_NOPAD.decode(info.layer.as_bytes()).ok();
-        let layer: Option<Layer> = bytes.and_then(|bytes| wire::decode(&bytes).ok());
-        let layer = layer.filter(|layer| layer.verify(&deployment.operators, draft).is_ok());
-        let layer = layer.filter(|layer| usize::from(layer.party.0) == layers.len());
-        let wrong = || {
-            failure::unproven(format!(
-                "{} gave a layer key that is not its own",
-                connection.origin()
-            ))
-        };
-        layers.push(layer.ok_or_else(wrong)?);
-    }
-    Ok(layers)
 }

@@ -2,6 +2,7 @@
 //! when, what of that is believed, what is written down before it is sent, and what the person may
 //! be told.
 
+mod beginning;
 mod handing;
 mod keeping;
 mod look;
@@ -16,6 +17,7 @@ mod request;
 mod stock;
 
 pub use crate::refusal::Refusal;
+pub use beginning::{Beginning, BeginningAction, BeginningNews, NotBegun};
 pub use machine::Visitor;
 pub use news::{Action, Deed, Failure, News};
 pub use reading::Doubt;

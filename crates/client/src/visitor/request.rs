@@ -13,7 +13,7 @@ use crate::request::{Body, Http, PATIENCE, Sending, WAIT};
 use crate::time::Millis;
 
 /// How long a server may take for a page of records, or to verify what it is given.
-const WORK: Millis = 60_000;
+pub(crate) const WORK: Millis = 60_000;
 
 /// A request to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! (`docs/spec/decide.md`, step 3; `docs/spec/visitor.md`, V6).
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use ostrakon_crypto::{Secret, SigningKey, Stream};
 use ostrakon_decide::keys::{MOST_LIFETIME, STOCK, STOCK_THRESHOLD, stock_digest};
@@ -51,7 +52,7 @@ enum Stage {
 /// Fills an account's stock.
 pub struct Stock {
     operators: Operators,
-    owner: SigningKey,
+    owner: Arc<SigningKey>,
     most: u64,
     stage: Stage,
     attempts: u32,
@@ -71,7 +72,12 @@ pub struct Stock {
 impl Stock {
     /// Of an account, up to what the server wants and to `most` keys. `seed` is 32 fresh random
     /// bytes, from which the keys are drawn.
-    pub fn new(operators: Operators, owner: SigningKey, most: u64, seed: &Secret) -> Self {
+    pub fn new(
+        operators: Operators,
+        owner: impl Into<Arc<SigningKey>>,
+        most: u64,
+        seed: &Secret,
+    ) -> Self {
         let part = |context| {
             let mut bytes = [0; 32];
             seed.fill(context, &[], &mut bytes);
@@ -82,7 +88,7 @@ impl Stock {
         let (now, unix, asked, next, fillings) = Default::default();
         Self {
             operators,
-            owner,
+            owner: owner.into(),
             most,
             stage: Stage::Level(Errand::new()),
             attempts,

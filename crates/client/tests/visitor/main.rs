@@ -1,5 +1,7 @@
 //! Visits to a decision, at servers that the test plays, in virtual time.
 
+mod beginning;
+mod beginnings;
 #[path = "../traces/exchange.rs"]
 mod exchange;
 mod handing;

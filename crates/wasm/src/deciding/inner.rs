@@ -1,11 +1,8 @@
 //! What the bindings compute, without the browser.
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_decide::{
-    self as decide, Archive, Chain, DecisionId, Draft, Layer, Operators, Refused, Report,
-};
-use ostrakon_party::wire;
+use ostrakon_crypto::Digest;
+use ostrakon_decide::{self as decide, Archive, Chain, DecisionId, Draft, Refused, Report};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -24,14 +21,6 @@ pub fn base64(text: &str) -> Result<Vec<u8>, String> {
     BASE64URL_NOPAD
         .decode(text.as_bytes())
         .map_err(|_| "the server sent what is not base64url".to_owned())
-}
-
-fn list<T: Serialize + DeserializeOwned>(what: &str, texts: &str) -> Result<Vec<T>, String> {
-    let texts: Vec<String> = parse(what, texts)?;
-    texts
-        .iter()
-        .map(|one| wire::decode(&base64(one)?).map_err(|_| format!("{what} is malformed")))
-        .collect()
 }
 
 pub fn decision_id(text: &str) -> Result<DecisionId, String> {
@@ -56,21 +45,6 @@ pub fn table_rows(people: u16, options: u16) -> Result<String, String> {
         Some(objection) => Err(objection),
         None => Ok(json(&rows.iter().filter_map(meaning).collect::<Vec<_>>())),
     }
-}
-
-pub fn create(
-    operators: &Operators,
-    creator: &SigningKey,
-    draft: &str,
-    layers: &str,
-    time: u64,
-) -> Result<Vec<u8>, String> {
-    let layers: Vec<Layer> = list("a server's layer", layers)?;
-    let layers =
-        layers.try_into().map_err(|_| "one layer of each of the three servers is needed")?;
-    let signed = decide::record::create(self::draft(draft)?, layers, operators, creator, time);
-    Chain::begin(*operators, &signed).map_err(text)?;
-    Ok(signed.encode())
 }
 
 #[derive(Serialize)]

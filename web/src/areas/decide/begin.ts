@@ -1,32 +1,26 @@
-// Makes a decision: the operators' layers, the first record, and the invitations, which stay on
-// this device until they are handed out.
+// Makes a decision: the draft, and the invitations, which stay on this device until they are handed
+// out. How it is begun, the WASM module says.
 
 import { Account } from '../../lib/decisions/account';
 import { decisionLink, joinLink } from '../../lib/page/addresses';
-import { Problem } from '../../lib/servers/api';
 import {
   Deployment,
   DeviceKey,
   JoinLink,
-  createDecision,
+  beginDeciding,
   decisionId,
-  draftBytes,
   serversDigest,
 } from '../../lib/page/cryptography';
+import { beginBy } from '../../lib/decisions/beginning';
+import { systemClock } from '../../lib/page/clock';
 import { DecisionServer } from '../../lib/decisions/decisions';
 import { operatorsOf } from '../../lib/servers/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
 import { atAny, fresh } from '../join/joining.svelte';
-import { refill } from '../../lib/decisions/stock';
 import { normalised } from '../../lib/page/text';
-import { LocalizedError } from '../../lib/servers/localized';
 import { t } from '../../i18n/decide';
 import type { Plan } from '../join/plan';
-
-/** Milliseconds between two looks for the decision, and how many. */
-const PAUSE = 500;
-const LOOKS = 40;
 
 /** Who is asked, with the secrets of the invitations that were made; `null` for accounts. */
 function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] } {
@@ -56,7 +50,7 @@ export async function begin(
   origin: string,
   gathering: string | null = null,
 ): Promise<{ id: string; address: string }> {
-  const at = (url: string) => new DecisionServer(url);
+  const at = (url: string) => new DecisionServer(url, code);
   const { raw, operators } = await operatorsOf(undefined, origin, at);
   const digest = serversDigest(raw);
   const servers = operators.map(({ api }) => api);
@@ -74,27 +68,15 @@ export async function begin(
   });
   const id = decisionId(draft);
   const letters = guests.map(({ address }) => (address === null ? null : { address, sent: 0 }));
-  // Whoever decides, too, is taken on with a key from the stock; the rest of it can wait.
-  await refill(deployment, servers, account, undefined, 1).catch(() => undefined);
-  const bytes = draftBytes(draft);
-  const layers = await Promise.all(servers.map((server) => server.layer(bytes)));
-  const time = BigInt(Math.floor(Date.now() / 1000));
-  const first = createDecision(deployment, account.key, draft, JSON.stringify(layers), time);
-  // Kept before it exists: an answer that is lost on the way must not take the invitations with it.
-  await account.know({
-    id,
-    servers: digest,
-    question: wish.question.trim(),
-    invitations: secrets,
-    letters,
-  });
-  try {
-    await servers[0]?.begin(first, code);
-  } catch (error) {
-    if (error instanceof Problem) await account.drop(id);
-    throw error;
-  }
-  await shown(servers, id, deployment.believed());
+  const known = { id, servers: digest, question: wish.question.trim(), letters };
+  const keeper = {
+    keep: () => account.know({ ...known, invitations: secrets }),
+    forget: () => account.drop(id),
+  };
+  // One tab at a time fills the stock, with which the beginning begins.
+  await navigator.locks.request('ostrakon/stock', () =>
+    beginBy(beginDeciding(deployment, account.key, draft), servers, keeper, systemClock),
+  );
   return { id, address: decisionLink('', id, digest).slice(1) };
 }
 
@@ -125,14 +107,4 @@ export async function gather(
     (server) => server.gather(bytes, code),
   );
   return address;
-}
-
-/** Waits until so many servers show the decision that one of them is honest. */
-async function shown(servers: DecisionServer[], id: string, believed: number): Promise<void> {
-  for (let look = 0; look < LOOKS; look++) {
-    const answers = await Promise.allSettled(servers.map((server) => server.records(id)));
-    if (answers.filter(({ status }) => status === 'fulfilled').length >= believed) return;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
-  throw new LocalizedError(t.unreachable);
 }

@@ -1,15 +1,12 @@
-// What the page asks of a server for private decisions by itself: to make one, by a join link or
-// not, and to write to people. What a visit asks, the WASM module says.
+// What the page asks of a server for private decisions by itself: about join links, and to write to
+// people. What a visit and the beginning of a decision ask, the WASM module says.
 
 import { at } from '../servers/address';
 import { HttpServer, WORK } from '../servers/api';
-import { count, flag, list, optional, record, text, type Of } from '../servers/shape';
+import { flag, list, optional, record, text, type Of } from '../servers/shape';
 
-const layerShape = record({ party: count, layer: text });
-const madeShape = record({ id: text });
 const gatheringShape = record({ gathering: text, word: optional(text) });
 const requestsShape = record({ requests: list(text) });
-const infoShape = record({ records: count });
 const mailShape = record({ mail: optional(flag) });
 
 /** What a server is asked to send: a person's link, at the creator's signed wish. */
@@ -29,17 +26,19 @@ const bearer = (code: string): Record<string, string> =>
 
 /** Where decisions are kept. Server 0 takes them. */
 export class DecisionServer extends HttpServer {
-  /** The operator's layer for a draft, in base64url. */
-  async layer(draft: Uint8Array): Promise<string> {
-    return layerShape(JSON.parse(await this.give(at('layers', {}), draft))).layer;
+  /** Decisions begin with `token`, if the server's policy asks for one. */
+  constructor(
+    origin: string,
+    private readonly token = '',
+  ) {
+    super(origin);
   }
 
-  /** Begins a decision; `code` is what the server's policy asks for. */
-  async begin(first: Uint8Array, code: string): Promise<string> {
-    return madeShape(JSON.parse(await this.give(at('decisions', {}), first, bearer(code)))).id;
+  protected override proofs(path: string): Record<string, string> {
+    return path === 'decisions' ? bearer(this.token) : {};
   }
 
-  /** Keeps a join link; `code` as for {@link DecisionServer.begin}. */
+  /** Keeps a join link; `code` is what the server's policy asks for. */
   async gather(link: Uint8Array, code: string): Promise<void> {
     await this.give(at('gatherings', {}), link, bearer(code));
   }
@@ -63,11 +62,6 @@ export class DecisionServer extends HttpServer {
   /** Keeps what the creator says of the requests. */
   async answerRequests(id: string, word: Uint8Array): Promise<void> {
     await this.give(at('gatherings/{id}/word', { id }), word);
-  }
-
-  /** How many records a decision has there, as the server says. */
-  async records(id: string): Promise<number> {
-    return infoShape(JSON.parse(await this.ask(at('decisions/{id}', { id })))).records;
   }
 
   /** Whether this server sends e-mail. */

@@ -3,6 +3,7 @@
 import { t } from '../../i18n/common';
 import init, {
   Arriving,
+  DecisionBeginning,
   DecisionVisitor,
   Follower,
   InvitationClaim,
@@ -98,6 +99,12 @@ export function beginOpening(servers: string, order: number[], room: string): Ro
   return new RoomOpening(servers, Uint8Array.from(order), room, seed);
 }
 
+/** The beginning of a decision, of a draft (JSON). What it draws must not be guessable. */
+export function beginDeciding(deployment: Servers, creator: Key, draft: string): DecisionBeginning {
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  return new DecisionBeginning(deployment, creator, draft, seed);
+}
+
 /** A visitor of a decision under an account. What it draws must not be guessable. */
 export function beginVisiting(
   deployment: Servers,
@@ -121,6 +128,7 @@ export {
   Arriving,
   AskedCommittee,
   AskedGraph,
+  DecisionBeginning,
   DecisionMemory,
   DecisionVisitor,
   Deployment,
@@ -140,9 +148,7 @@ export {
   announcementsOf,
   askGraph,
   believed,
-  createDecision,
   decisionId,
-  draftBytes,
   jobOf,
   messageLimit,
   minimumFor,

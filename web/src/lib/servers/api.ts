@@ -115,7 +115,11 @@ export class HttpServer implements Server {
   async carry({ path, body, bytes, patience }: Request, signal: AbortSignal): Promise<Reply> {
     try {
       const init =
-        body === null ? {} : bytes ? given(fromBase64(body)) : posted(body, this.proofs());
+        body === null
+          ? {}
+          : bytes
+            ? given(fromBase64(body), this.proofs(path))
+            : posted(body, this.proofs(path));
       return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, MOST_CARRIED);
     } catch {
       return { status: 0, body: '' };
@@ -126,8 +130,8 @@ export class HttpServer implements Server {
     return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
   }
 
-  /** Headers of what the WASM module posts, by which one may do so. */
-  protected proofs(): Record<string, string> {
+  /** Headers of what the WASM module posts to a path, by which one may do so. */
+  protected proofs(_path: string): Record<string, string> {
     return {};
   }
 

@@ -13,7 +13,7 @@ use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_client::host::{
     self, ClaimAction, Claiming, Host, Opening, OpeningAction, OpeningNews,
 };
-use ostrakon_client::visitor::{self, Filling, Stock, Visitor};
+use ostrakon_client::visitor::{self, Beginning, BeginningAction, Filling, Stock, Visitor};
 use ostrakon_client::{
     Action, Arriving, ArrivingAction, ArrivingNews, Follower, Http, Millis, Participant, Sending,
     Sight,
@@ -226,6 +226,29 @@ impl Machine for Arriving {
         Some(match self.next_action()? {
             ArrivingAction::Ask(sending) => Ok(sending),
             ArrivingAction::Tell(news) => Err(news),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Beginning {
+    type Other = BeginningAction;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, BeginningAction>> {
+        Some(match self.next_action()? {
+            BeginningAction::Ask(sending) => Ok(sending),
+            other => Err(other),
         })
     }
 

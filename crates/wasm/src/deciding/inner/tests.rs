@@ -1,5 +1,6 @@
-use ostrakon_crypto::Secret;
-use ostrakon_decide::Invitation;
+use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_decide::record::create;
+use ostrakon_decide::{Invitation, Layer, Operators};
 use ostrakon_party::PartyId;
 use serde_json::{Value, json};
 
@@ -45,9 +46,9 @@ fn draft_text() -> String {
 }
 
 #[test]
-fn a_decision_is_created_from_texts_by_its_creator_and_shown() {
+fn a_decision_of_a_draft_as_text_is_shown() {
+    let draft = draft(&draft_text()).unwrap();
     let layer = |party: u8| {
-        let draft = draft(&draft_text()).unwrap();
         let layer = Layer::of(
             (&Secret::new([party + 90; 32]), 5),
             &identity(party),
@@ -56,15 +57,10 @@ fn a_decision_is_created_from_texts_by_its_creator_and_shown() {
             &draft,
             &mut generator().unwrap(),
         );
-        BASE64URL_NOPAD.encode(&wire::encode(&layer.unwrap()))
+        layer.unwrap()
     };
-    let layers = json!([layer(0), layer(1), layer(2)]).to_string();
-    let first = create(&operators(), &account(0), &draft_text(), &layers, 5).unwrap();
-    assert!(
-        create(&operators(), &account(1), &draft_text(), &layers, 5).is_err(),
-        "not the creator"
-    );
-    let first = decide::SignedRecord::decode(&first).unwrap();
+    let layers = [layer(0), layer(1), layer(2)];
+    let first = create(draft.clone(), layers, &operators(), &account(0), 5);
     let chain = Chain::begin(operators(), &first).unwrap();
     let shown: Value = serde_json::from_str(&view(&chain)).unwrap();
     assert_eq!(

@@ -1,0 +1,106 @@
+//! Beginning a decision: drives [`Beginning`], which says which server is asked for what, when the
+//! invitations are to be kept, and when the decision counts as begun.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use futures::future::BoxFuture;
+use ostrakon_client::visitor::{Beginning, BeginningAction, BeginningNews, NotBegun};
+use ostrakon_client::{Http, Millis};
+use ostrakon_crypto::Secret;
+use ostrakon_decide::{Draft, Invitation, SignedRecord};
+use ostrakon_party::PartyId;
+
+use super::account::Account;
+use super::connection::driver::{Driver, Transport};
+use super::decision::{Deployment, refused};
+use crate::{failure, system};
+
+/// The servers, to the first of which a token is shown with the record.
+struct Creator {
+    deployment: Arc<Deployment>,
+    token: Option<String>,
+}
+
+impl Transport for Creator {
+    fn now(&self) -> Millis {
+        system::unix_millis()
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move {
+            let token = self.token.as_deref().filter(|_| request.path == "decisions");
+            let connection = &self.deployment.connections[party.index()];
+            connection.exchange_as(token, request, patience).await
+        })
+    }
+}
+
+/// Begins a decision, whose invitations the account keeps before there is one: the first record,
+/// and whether a second server shows it.
+///
+/// # Errors
+/// If the draft cannot be, a server does not answer or refuses, or the invitations cannot be kept.
+pub async fn begin(
+    deployment: &Arc<Deployment>,
+    account: &mut Account,
+    draft: &Draft,
+    invitations: &[Option<Invitation>],
+    token: Option<&str>,
+) -> Result<(SignedRecord, bool)> {
+    let seed = Secret::new(system::random());
+    let machine = Beginning::new(deployment.operators, account.key(), draft.clone(), &seed);
+    let (deployment, token) = (Arc::clone(deployment), token.map(str::to_owned));
+    let mut driver =
+        Driver::new(machine, Arc::new(Creator { deployment: deployment.clone(), token }));
+    let (id, mut record) = (draft.id(), None);
+    driver.happen(Beginning::wake);
+    loop {
+        while let Some(action) = driver.next_other() {
+            match action {
+                BeginningAction::Keep => {
+                    let kept = account.keep_invitations(id, invitations);
+                    driver.happen(|machine, now| machine.kept(now, kept.is_ok()));
+                    kept?;
+                }
+                BeginningAction::Forget => account.forget_invitations(&id)?,
+                BeginningAction::Tell(BeginningNews::Begun(begun)) => record = Some(*begun),
+                BeginningAction::Tell(end @ (BeginningNews::Shown | BeginningNews::Late)) => {
+                    if let Some(record) = record.take() {
+                        return Ok((record, end == BeginningNews::Shown));
+                    }
+                }
+                BeginningAction::Tell(BeginningNews::Failed(why)) => {
+                    return Err(failed(&deployment, why));
+                }
+                BeginningAction::Ask(_) => unreachable!("the driver asks"),
+            }
+        }
+        driver.turn().await;
+    }
+}
+
+fn failed(deployment: &Deployment, why: NotBegun) -> anyhow::Error {
+    match why {
+        NotBegun::Refused(why) => refused(why),
+        NotBegun::Server { party, refusal } => deployment.said(party, Some(refusal)),
+        NotBegun::Layer(party) => failure::unproven(format!(
+            "{} gave a layer key that is not its own",
+            deployment.origin(party)
+        )),
+        NotBegun::Away(party) => deployment.said(party, None),
+        NotBegun::Altered => {
+            failure::unproven("the server has made another decision than was asked for")
+        }
+        NotBegun::NotKept => anyhow::anyhow!("the invitations cannot be written down"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
