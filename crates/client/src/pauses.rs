@@ -51,6 +51,12 @@ enum State {
     Refused,
 }
 
+impl Default for Errand {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Errand {
     /// To be asked for at once.
     pub fn new() -> Self {

@@ -18,7 +18,8 @@ pub enum Create {
     Anyone,
 }
 
-/// The servers of the deployment.
+/// The servers of the deployment. Who they are can be read where the rest is missing, as in the
+/// answer of another version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ServersInfo {
@@ -27,14 +28,22 @@ pub struct ServersInfo {
     /// The session, hexadecimal, 64 characters.
     pub session: String,
     /// The digest of the servers that room links carry, hexadecimal, 64 characters.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub digest: String,
     /// All servers by party number.
     pub servers: Vec<ServerInfo>,
     /// Version of the software of the server that answers.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub version: String,
     /// Who may create rooms at the server that answers.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub create: Create,
     /// What rooms others than the administrator may create there.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub limits: RoomLimits,
     /// Whether it sends invitations to decisions by e-mail.
     #[serde(default)]
@@ -43,7 +52,7 @@ pub struct ServersInfo {
 
 /// The rooms that a server lets others than its administrator create. Pairs are the least and the
 /// most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RoomLimits {
     /// Bytes of payload of a row; a multiple of 8.

@@ -44,11 +44,12 @@ impl Arriving {
 
     /// What is to be done since it was asked last: JSON of a list of `{do: "ask", …}`, before the
     /// servers are found of the one that is asked first, whatever number it has; `{do: "found",
-    /// addresses}`, by number; `{do: "arrived", servers, addresses, entrance, room}`, with the list
-    /// of servers, where links lead to, and `{descriptor, closed}` of the room if one was looked
-    /// for; and `{do: "failed", failure: {kind, …}}` with `kind` one of `other-servers`,
+    /// addresses}`, by number; `{do: "arrived", servers, addresses, entrance, room,
+    /// contradicting}`, with the list of servers, where links lead to, `{descriptor, closed}` of
+    /// the room if one was looked for, and the numbers of those who name other servers than the
+    /// link; and `{do: "failed", failure: {kind, …}}` with `kind` one of `other-servers`,
     /// `other-room`, `unusable` (`why`), `server` (`status`, `detail`), `malformed` (`why`) or
-    /// `away`.
+    /// `away`, each but `unusable` with the server's address `at`.
     pub fn actions(&mut self) -> String {
         self.0.actions()
     }

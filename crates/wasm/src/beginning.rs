@@ -49,9 +49,11 @@ impl DecisionBeginning {
     /// visitor, of which what is posted to `decisions` goes with what the server's policy asks for;
     /// `{do: "keep"}`: write down what must not be lost, such as the invitations, and call
     /// [`DecisionBeginning::kept`]; `{do: "forget"}`: there will be no such decision; `{do:
+    /// "stocked"}`, where the creator decides, too: nothing more is done at the stock; `{do:
     /// "begun"}`; `{do: "shown"}`, so many servers show it that one of them is honest; `{do:
-    /// "late"}`, they do not; and `{do: "failed", failure: {kind, …}}` with `kind` one of `refused`
-    /// (`detail`), `layer` (`party`), `server` (`status`, `detail`), `away`, `altered` or
+    /// "late"}`, they do not; and `{do: "failed", failure: {kind, …}}`, or `{do: "doubtful", …}` if
+    /// perhaps it was begun all the same, with `kind` one of `refused` (`detail`), `layer`
+    /// (`party`), `server` (`party`, `status`, `detail`), `away` (`party`), `altered` or
     /// `not-kept`.
     pub fn actions(&mut self) -> String {
         self.0.actions()

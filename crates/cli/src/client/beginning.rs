@@ -9,13 +9,13 @@ use futures::future::BoxFuture;
 use ostrakon_client::visitor::{Beginning, BeginningAction, BeginningNews, NotBegun};
 use ostrakon_client::{Http, Millis};
 use ostrakon_crypto::Secret;
-use ostrakon_decide::{Draft, Invitation, SignedRecord};
+use ostrakon_decide::{Draft, Invitation, Link, SignedRecord};
 use ostrakon_party::PartyId;
 
 use super::account::Account;
 use super::connection::driver::{Driver, Transport};
 use super::decision::{Deployment, refused};
-use crate::{failure, system};
+use crate::{failure, output, system};
 
 /// The servers, to the first of which a token is shown with the record.
 struct Creator {
@@ -43,10 +43,12 @@ impl Transport for Creator {
 }
 
 /// Begins a decision, whose invitations the account keeps before there is one: the first record,
-/// and whether a second server shows it.
+/// and whether a second server shows it. Its link is printed as soon as it has begun: what comes
+/// after may fail, or be broken off.
 ///
 /// # Errors
 /// If the draft cannot be, a server does not answer or refuses, or the invitations cannot be kept.
+/// If it may have begun all the same, the error names its link.
 pub async fn begin(
     deployment: &Arc<Deployment>,
     account: &mut Account,
@@ -70,7 +72,12 @@ pub async fn begin(
                     kept?;
                 }
                 BeginningAction::Forget => account.forget_invitations(&id)?,
-                BeginningAction::Tell(BeginningNews::Begun(begun)) => record = Some(*begun),
+                BeginningAction::Tell(BeginningNews::Stocked) => {}
+                BeginningAction::Tell(BeginningNews::Begun(begun)) => {
+                    let link = deployment.link(id).to_string();
+                    eprintln!("The decision has begun: {}", output::harmless(link.as_bytes()));
+                    record = Some(*begun);
+                }
                 BeginningAction::Tell(end @ (BeginningNews::Shown | BeginningNews::Late)) => {
                     if let Some(record) = record.take() {
                         return Ok((record, end == BeginningNews::Shown));
@@ -79,11 +86,21 @@ pub async fn begin(
                 BeginningAction::Tell(BeginningNews::Failed(why)) => {
                     return Err(failed(&deployment, why));
                 }
+                BeginningAction::Tell(BeginningNews::Doubtful(why)) => {
+                    return Err(doubtful(&deployment.link(id), failed(&deployment, why)));
+                }
                 BeginningAction::Ask(_) => unreachable!("the driver asks"),
             }
         }
         driver.turn().await;
     }
+}
+
+/// What is kept can be reached by the link, should there be the decision.
+fn doubtful(link: &Link, why: anyhow::Error) -> anyhow::Error {
+    why.context(format!(
+        "perhaps the decision was begun all the same: before you begin it again, see whether there is one by `ostrakon decide status {link}`, and its invitations by `ostrakon decide invite {link}`"
+    ))
 }
 
 fn failed(deployment: &Deployment, why: NotBegun) -> anyhow::Error {

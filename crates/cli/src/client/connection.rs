@@ -21,6 +21,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(20);
 const PAGE_TIME: Duration = Duration::from_secs(120);
 /// The longest answer that is read: a page of a board with large epochs.
 const ANSWER_BYTES: usize = 256 << 20;
+/// The same of who the servers are, and of what a room is.
+const SHORT_ANSWER_BYTES: usize = 1 << 20;
 /// Requests to one server at a time, those apart that wait for news.
 const AT_A_TIME: usize = 32;
 
@@ -168,18 +170,28 @@ impl Connection {
         request: Http,
         patience: Duration,
     ) -> (u16, Vec<u8>) {
-        self.answer(token, request, patience).await.unwrap_or((0, Vec::new()))
+        let answer = self.answer_at_most(token, request, patience, ANSWER_BYTES).await;
+        answer.unwrap_or((0, Vec::new()))
     }
 
-    /// The same, where it is of interest why there is no answer.
+    /// The same, where an answer is short, and it is of interest why there is none.
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn answer(
+    pub async fn short_answer(
+        &self,
+        request: Http,
+        patience: Duration,
+    ) -> Result<(u16, Vec<u8>), CallError> {
+        self.answer_at_most(None, request, patience, SHORT_ANSWER_BYTES).await
+    }
+
+    async fn answer_at_most(
         &self,
         token: Option<&str>,
         request: Http,
         patience: Duration,
+        limit: usize,
     ) -> Result<(u16, Vec<u8>), CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let Http { path, body } = request;
@@ -202,7 +214,7 @@ impl Connection {
         let response = request.timeout(patience).send().await;
         let response = response.map_err(|error| self.unreachable(&error))?;
         let status = response.status().as_u16();
-        Ok((status, self.read(response).await?))
+        Ok((status, self.read_at_most(response, limit).await?))
     }
 
     /// Bytes at `path`, at most `limit` of them.

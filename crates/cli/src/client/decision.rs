@@ -11,7 +11,7 @@ use ostrakon_client::visitor::{Action, Deed, Failure, Filling, News, Refusal, St
 use ostrakon_client::{Arrived, Destination, Http, Millis};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_decide::{
-    Archive, Chain, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
+    Archive, Chain, DecisionId, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
 };
 use ostrakon_party::{PartyId, Servers};
 
@@ -42,8 +42,8 @@ impl Deployment {
     /// Finds all servers by one of them. `pinned` is their digest if it is known from a link.
     ///
     /// # Errors
-    /// If the server does not answer, or one of them shows other keys than those that are pinned,
-    /// or than the first one.
+    /// If the server does not answer, it shows other keys than those that are pinned, or, where
+    /// none are, another server shows other ones.
     pub async fn open(
         http: &reqwest::Client,
         origin: &str,
@@ -74,6 +74,12 @@ impl Deployment {
                 None => driver.turn().await,
             }
         }
+    }
+
+    /// The link to a decision, without an invitation.
+    pub fn link(&self, decision: DecisionId) -> Link {
+        let (origin, servers) = (self.entrance.clone(), self.operators.digest);
+        Link { origin, decision, servers, invitation: None }
     }
 
     /// Where a server is.

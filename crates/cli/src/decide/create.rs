@@ -236,8 +236,7 @@ pub async fn begin(
     let (draft, invitations) = plan.draft(account.key().verifying_key(), digest)?;
     let (record, shown) =
         beginning::begin(deployment, account, &draft, &invitations, token).await?;
-    let origin = deployment.entrance.clone();
-    let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
+    let link = deployment.link(draft.id());
     let chain = Chain::begin(deployment.operators, &record).map_err(refused)?;
     let mut warnings = warned(&chain);
     if !shown {

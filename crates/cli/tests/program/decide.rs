@@ -281,6 +281,8 @@ fn two_people_come_in_by_one_link_and_whoever_is_not_approved_does_not() {
     let warned = String::from_utf8_lossy(&created.stderr).into_owned();
     assert!(warned.contains("All must take part and answer"), "{warned}");
     let created = crate::common::values(&created).remove(0);
+    let begun = format!("The decision has begun: {}\n", created["link"].as_str().unwrap());
+    assert!(warned.contains(&begun), "{warned}");
     let link = created["people"][0]["link"].as_str().unwrap();
     let told =
         Device { home: home("ann"), link }.refusal("answer", &["--answer", "yes", "--wait"], 1);

@@ -4,7 +4,7 @@ use ostrakon_mixing::{RoomDescriptor, RoomId, Servers, engines};
 use ostrakon_party::PartyId;
 use ostrakon_protocol::{RoomInfo, RoomState, ServersInfo};
 
-use super::news::{Arrived, ArrivedRoom, ArrivingFailure, Complaint};
+use super::news::{Arrived, ArrivedRoom, ArrivingFailure, Complaint, Destination};
 use crate::pauses::{Draws, Errand};
 use crate::pinned::servers_of;
 use crate::time::Millis;
@@ -76,6 +76,8 @@ pub struct Doors {
     /// Where they are, by number.
     pub addresses: Vec<String>,
     entrance: String,
+    /// Whether the link says who the servers are.
+    is_pinned: bool,
     room: Option<RoomId>,
     descriptor: Option<RoomDescriptor>,
     doors: Vec<Door>,
@@ -86,28 +88,40 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// Of servers, the first one of whom is reached at `origin`.
+    /// Of servers, the first one of whom is reached where it was.
     pub fn new(
         info: ServersInfo,
         servers: Servers,
-        origin: &str,
-        room: Option<RoomId>,
+        destination: &Destination,
         patient: Millis,
     ) -> Self {
+        let Destination { origin, servers: pinned, room } = destination;
         let listed = info.servers.iter().map(|server| server.url.trim_end_matches('/').to_owned());
         let mut addresses: Vec<_> = listed.collect();
         let known = addresses.iter().find(|url| *url == origin).or(addresses.first());
         let entrance = known.cloned().unwrap_or_default();
         if let Some(own) = addresses.get_mut(usize::from(info.you)) {
-            origin.clone_into(own);
+            own.clone_from(origin);
         }
         let new = |_: &String| {
             let (servers, room) = (Errand::new(), Errand::new());
             Door { servers, room, state: None, complaint: None }
         };
         let doors = addresses.iter().map(new).collect();
+        let (is_pinned, room) = (pinned.is_some(), *room);
         let (descriptor, until) = (None, None);
-        Self { info, servers, addresses, entrance, room, descriptor, doors, patient, until }
+        Self {
+            info,
+            servers,
+            addresses,
+            entrance,
+            is_pinned,
+            room,
+            descriptor,
+            doors,
+            patient,
+            until,
+        }
     }
 
     /// The first server has said who the servers are, if not something else.
@@ -155,6 +169,10 @@ impl Doors {
         match answer.map(|info| (info.you, servers_of(&info))) {
             Ok((you, Some(servers))) if you == party.0 && servers == self.servers => {
                 self.doors[party.index()].servers.done();
+            }
+            Ok((_, Some(_))) if self.is_pinned => {
+                // The link says who the servers are: this one alone keeps nobody out.
+                self.complain(party, Purpose::Servers, Complaint::OtherServers, again);
             }
             Ok((_, Some(_))) => {
                 let at = self.addresses[party.index()].clone();
@@ -235,11 +253,12 @@ impl Doors {
             let room = ArrivedRoom { descriptor: descriptor.clone(), closed };
             return Some(Ok(self.arrived(Some(room))));
         }
-        if !all(Door::is_given_up) {
+        let missing = self.doors.iter().filter(|door| door.has_no_such_room()).count();
+        let is_no_more = kept.is_some_and(|kept| missing >= self.believed(kept));
+        if !is_no_more && !all(Door::is_given_up) {
             return None;
         }
-        let missing = self.doors.iter().filter(|door| door.has_no_such_room()).count();
-        if let Some(descriptor) = kept.filter(|kept| missing < self.believed(kept)) {
+        if let Some(descriptor) = kept.filter(|_| !is_no_more) {
             let room = ArrivedRoom { descriptor: descriptor.clone(), closed: false };
             return Some(Ok(self.arrived(Some(room))));
         }
@@ -267,16 +286,25 @@ impl Doors {
             Complaint::OtherRoom => 0,
             Complaint::Refused(_) if complaint.is_missing() => 1,
             Complaint::Refused(_) => 2,
-            Complaint::Malformed(_) => 3,
-            Complaint::Away => 4,
+            Complaint::OtherServers => 3,
+            Complaint::Malformed(_) => 4,
+            Complaint::Away => 5,
         };
         let told = self.complaints().min_by_key(|(_, complaint)| rank(complaint));
         told.map(|(at, complaint)| complaint.clone().of(at))
     }
 
     fn arrived(&self, room: Option<ArrivedRoom>) -> Arrived {
-        let Self { info, servers, addresses, entrance, .. } = self;
-        let (info, servers) = (info.clone(), servers.clone());
-        Arrived { info, servers, addresses: addresses.clone(), entrance: entrance.clone(), room }
+        let contradicts = |door: &Door| matches!(door.complaint, Some(Complaint::OtherServers));
+        let doors = (0u8..).map(PartyId).zip(&self.doors);
+        let contradicting = doors.filter(|(_, door)| contradicts(door));
+        Arrived {
+            info: self.info.clone(),
+            servers: self.servers.clone(),
+            addresses: self.addresses.clone(),
+            entrance: self.entrance.clone(),
+            room,
+            contradicting: contradicting.map(|(party, _)| party).collect(),
+        }
     }
 }

@@ -9,9 +9,7 @@ use ostrakon_protocol::ServersInfo;
 use serde::de::DeserializeOwned;
 
 use super::doors::{Doors, Purpose};
-use super::news::{
-    ArrivingAction, ArrivingFailure, ArrivingNews, Complaint, Destination, Documents,
-};
+use super::news::{ArrivingAction, ArrivingNews, Complaint, Destination, Documents};
 use crate::pauses::{Draws, Errand};
 use crate::pinned::servers_of;
 use crate::refusal::Refusal;
@@ -127,7 +125,10 @@ impl Arriving {
         let complaint = match answer {
             Ok(info) => match servers_of(&info) {
                 Some(servers) if usize::from(info.you) < servers.keys.len() => {
-                    return self.found(info, servers, None);
+                    if self.destination.servers.is_none_or(|pinned| pinned == servers.digest()) {
+                        return self.found(info, servers, None);
+                    }
+                    Complaint::OtherServers
                 }
                 _ => Complaint::Malformed("its list of servers is malformed".to_owned()),
             },
@@ -146,19 +147,14 @@ impl Arriving {
         self.end(ArrivingNews::Failed(failure));
     }
 
-    /// Goes on with these servers, if they are those that the link names. The first one has just
-    /// said who they are, if it has not said something else.
+    /// Goes on with these servers. The first one has just said who they are, if it has not said
+    /// something else.
     fn found(&mut self, info: ServersInfo, servers: Servers, said: Option<Complaint>) {
-        let Destination { origin, servers: pinned, room } = &self.destination;
-        if pinned.is_some_and(|pinned| pinned != servers.digest()) {
-            let failure = ArrivingFailure::OtherServers { at: origin.clone() };
-            return self.end(ArrivingNews::Failed(failure));
-        }
         // With something to go on with, nobody is asked a second time.
         let patient = if self.kept.is_some() { self.now } else { self.now + PATIENT };
-        let mut doors = Doors::new(info, servers, origin, *room, patient);
+        let mut doors = Doors::new(info, servers, &self.destination, patient);
         doors.entered(said);
-        if room.is_none() {
+        if self.destination.room.is_none() {
             doors.hurry(self.now);
         }
         self.tell(ArrivingNews::Found(doors.addresses.clone()));

@@ -2,6 +2,7 @@
 
 use ostrakon_crypto::Digest;
 use ostrakon_mixing::{RoomDescriptor, RoomId, Servers};
+use ostrakon_party::PartyId;
 use ostrakon_protocol::ServersInfo;
 
 use crate::pinned::servers_of;
@@ -75,6 +76,8 @@ pub struct Arrived {
     pub entrance: String,
     /// The room.
     pub room: Option<ArrivedRoom>,
+    /// Who names other servers than the link, or calls itself another one of them: to be told.
+    pub contradicting: Vec<PartyId>,
 }
 
 /// A room as its link names it.
@@ -89,8 +92,8 @@ pub struct ArrivedRoom {
 /// Why somebody does not arrive. Servers are named by their addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivingFailure {
-    /// A server names other servers than the link, or than the one that was asked first; or it
-    /// calls itself another one of them.
+    /// A server names other servers than the link, or, where there is none, than the one that was
+    /// asked first; or it calls itself another one of them. With a link nobody shows the room then.
     OtherServers {
         /// The server.
         at: String,
@@ -129,6 +132,8 @@ pub enum ArrivingFailure {
 /// What a server has shown instead of what it was asked for.
 #[derive(Clone, Debug)]
 pub enum Complaint {
+    /// It names other servers, or calls itself another one of them.
+    OtherServers,
     OtherRoom,
     Refused(Refusal),
     Malformed(String),
@@ -141,7 +146,7 @@ impl Complaint {
         match self {
             Self::Refused(refusal) => refusal.passes(),
             Self::Away => true,
-            Self::OtherRoom | Self::Malformed(_) => false,
+            Self::OtherServers | Self::OtherRoom | Self::Malformed(_) => false,
         }
     }
 
@@ -154,6 +159,7 @@ impl Complaint {
     pub fn of(self, at: &str) -> ArrivingFailure {
         let at = at.to_owned();
         match self {
+            Self::OtherServers => ArrivingFailure::OtherServers { at },
             Self::OtherRoom => ArrivingFailure::OtherRoom { at },
             Self::Refused(refusal) => ArrivingFailure::Refused { at, refusal },
             Self::Malformed(why) => ArrivingFailure::Malformed { at, why },

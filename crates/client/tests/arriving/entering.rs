@@ -3,12 +3,13 @@
 use ostrakon_client::{ArrivingFailure, ArrivingNews};
 use ostrakon_crypto::Digest;
 use ostrakon_mixing::Servers;
-use ostrakon_party::SessionId;
+use ostrakon_party::{PartyId, SessionId};
 use serde_json::{Value, json};
 
 use crate::servers::servers_answer;
 use crate::time::InTime;
-use crate::world::{Way, servers, to_room, to_servers};
+use crate::world::Shows::{Open, Says};
+use crate::world::{Way, kept, room, servers, to_room, to_servers};
 
 /// The list of other servers, by one that calls itself this.
 fn others(you: u8) -> Value {
@@ -48,17 +49,55 @@ fn servers_that_the_link_does_not_name_are_refused_and_asked_nothing_else() {
     assert_eq!((way.asked(), way.news.len()), (vec![(0, "servers")], 1));
 }
 
-#[test]
-fn who_names_other_servers_or_calls_itself_another_one_is_refused() {
+/// What somebody says who names other servers, or calls itself another one of them.
+fn contradictions() -> [Value; 2] {
     let mut another = servers_answer(&servers());
     another["you"] = 1.into();
-    for names in [others(2), another] {
-        for destination in [to_room(0), to_servers(None)] {
+    [others(2), another]
+}
+
+#[test]
+fn who_names_other_servers_than_the_link_is_told_and_keeps_nobody_out() {
+    for names in contradictions() {
+        for destination in [to_room(0), to_servers(Some(servers().digest()))] {
             let mut way = Way::new(destination, None);
             way.doors[2].names = Some((200, names.clone()));
-            assert_eq!(way.failure(5_000), ArrivingFailure::OtherServers { at: at(2) });
+            assert_eq!(way.arrived(500).contradicting, [PartyId(2)]);
             assert!(!way.asked().contains(&(2, "room")), "nothing leads there");
         }
+    }
+    assert_eq!(Way::usual().arrived(500).contradicting, []);
+}
+
+#[test]
+fn who_names_other_servers_is_told_where_nobody_shows_the_room() {
+    let mut way = Way::showing([Says(503), Says(404), Open]);
+    way.doors[2].names = Some((200, others(2)));
+    let failure = way.failure(30_000);
+    assert!(matches!(failure, ArrivingFailure::Refused { at, .. } if at == self::at(1)));
+
+    let mut silent = Way::usual();
+    silent.doors[2].names = Some((200, others(2)));
+    (silent.doors[0].slow_room, silent.doors[1].slow_room) = (60_000, 60_000);
+    assert_eq!(silent.failure(30_000), ArrivingFailure::OtherServers { at: at(2) });
+}
+
+#[test]
+fn with_what_was_kept_the_first_server_that_names_others_keeps_nobody_out() {
+    let mut way = Way::new(to_room(0), Some(kept()));
+    way.doors[0].names = Some((200, others(0)));
+    let arrived = way.arrived(500);
+    assert_eq!(arrived.contradicting, [PartyId(0)]);
+    assert_eq!(arrived.room.unwrap().descriptor, room());
+    assert!(!way.asked().contains(&(0, "room")));
+}
+
+#[test]
+fn where_no_link_says_who_the_servers_are_who_contradicts_ends_it() {
+    for names in contradictions() {
+        let mut way = Way::new(to_servers(None), None);
+        way.doors[2].names = Some((200, names));
+        assert_eq!(way.failure(5_000), ArrivingFailure::OtherServers { at: at(2) });
     }
 }
 
@@ -112,6 +151,22 @@ fn a_first_server_that_hangs_is_told_once_its_time_is_over() {
     way.advance(9_000);
     assert_eq!(way.news, []);
     assert_eq!(way.failure(2_000), ArrivingFailure::Away { at: at(0) });
+}
+
+#[test]
+fn a_list_of_servers_is_read_without_what_nobody_needs_here() {
+    let bare = |you: u8| {
+        let Value::Object(mut names) = servers_answer(&servers()) else { panic!("no list") };
+        names.retain(|name, _| ["session", "servers"].contains(&name.as_str()));
+        names.insert("you".into(), you.into());
+        names.insert("next".into(), json!({"version": 2}));
+        Some((200, Value::Object(names)))
+    };
+    let mut way = Way::usual();
+    (way.doors[0].names, way.doors[2].names) = (bare(0), bare(2));
+    way.away(&[1]);
+    assert_eq!(way.arrived(5_000).contradicting, []);
+    assert!(way.asked().contains(&(2, "room")));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn what_was_kept_stands_in_for_servers_that_are_away_not_for_those_who_say_that_
     assert_eq!((silent.descriptor, silent.closed), (room(), false));
     assert_eq!(known(&[0, 2], [Open, Says(404), Open]).room(21_000).descriptor, room());
     assert_eq!(known(&[1], [Says(503), Open, Says(404)]).room(21_000).descriptor, room());
-    let failure = known(&[1], [Says(404), Open, Says(404)]).failure(21_000);
+    let failure = known(&[1], [Says(404), Open, Says(404)]).failure(500);
     assert!(matches!(failure, ArrivingFailure::Refused { refusal, .. } if refusal.status == 404));
     let mut entrance = known(&[], [Open, Closed, Closed]);
     entrance.doors[0].names = Some((502, json!({})));

@@ -39,14 +39,20 @@ pub struct Operator {
     pub is_away: bool,
     /// It says this to who asks for its layer.
     pub says: Option<u16>,
+    /// It takes so much longer for that.
+    pub slow: Millis,
     /// It gives this operator's layer, if not its own.
     pub gives: Option<u8>,
     /// It gives its layer for another draft.
     pub bends: bool,
     /// It says this to the record.
     pub refuses: Option<u16>,
+    /// It takes the record all the same.
+    pub announces: bool,
     /// It takes the record, and says nothing.
     pub loses: bool,
+    /// It does not say whether there is a decision.
+    pub is_mute: bool,
     /// It names another decision.
     pub alters: bool,
     /// It shows the decision from so long after the beginning on.
@@ -64,6 +70,8 @@ pub struct Hall {
     /// Whether anything can be.
     pub is_full: bool,
     pub stock: u64,
+    /// So long after the beginning the stock was done with.
+    pub stocked: Option<Millis>,
     pub news: Vec<BeginningNews>,
     pub exchanges: Vec<Exchange>,
 }
@@ -72,9 +80,9 @@ impl Hall {
     pub fn new(creator: SigningKey, draft: Draft) -> Self {
         let beginning = Beginning::new(operators(), creator, draft, &Secret::new([4; 32]));
         let (operators, record, kept, is_full) = Default::default();
-        let (stock, news, exchanges) = Default::default();
+        let (stock, stocked, news, exchanges) = Default::default();
         let time = Time::new();
-        Self { time, beginning, operators, record, kept, is_full, stock, news, exchanges }
+        Self { time, beginning, operators, record, kept, is_full, stock, stocked, news, exchanges }
     }
 
     pub fn usual() -> Self {
@@ -90,7 +98,10 @@ impl Hall {
                     let path = sending.http.path;
                     let (delay, status, answer) = match self.serve(party, &path, body.as_deref()) {
                         Some((status, answer)) => {
-                            (LATENCY[usize::from(party)], status, answer.to_string())
+                            let operator = usize::from(party);
+                            let slow =
+                                if path == "layers" { self.operators[operator].slow } else { 0 };
+                            (LATENCY[operator] + slow, status, answer.to_string())
                         }
                         None => (sending.patience, 0, String::new()),
                     };
@@ -103,6 +114,10 @@ impl Hall {
                     self.beginning.kept(self.time.now, !self.is_full);
                 }
                 BeginningAction::Forget => self.kept = None,
+                BeginningAction::Tell(BeginningNews::Stocked) => {
+                    let before = self.stocked.replace(self.time.now - START);
+                    assert_eq!(before, None, "told twice");
+                }
                 BeginningAction::Tell(news) => self.news.push(news),
             }
         }
@@ -119,14 +134,18 @@ impl Hall {
                 None => Some((200, json!(self.layer(party, wire::decode(&bytes()).unwrap())))),
             },
             "decisions" => {
-                if let Some(status) = operator.refuses {
+                let (refuses, announces) = (operator.refuses, operator.announces);
+                let (loses, alters) = (operator.loses, operator.alters);
+                if let Some(status) = refuses.filter(|_| !announces) {
                     return said(status);
                 }
-                let (loses, alters) = (operator.loses, operator.alters);
                 let record = SignedRecord::decode(&bytes()).unwrap();
                 let id = if alters { DecisionId([7; 16]) } else { record.record.decision };
                 self.record = Some(record);
-                (!loses).then(|| (201, json!(DecisionMade { id: id.to_hex() })))
+                match refuses {
+                    Some(status) => said(status),
+                    None => (!loses).then(|| (201, json!(DecisionMade { id: id.to_hex() }))),
+                }
             }
             "helper" => Some((200, json!(helper(party)))),
             "shares" => Some((200, json!(deposited(party, &bytes())))),
@@ -134,6 +153,7 @@ impl Hall {
                 self.stock += u64::from(body.is_some());
                 Some((200, json!(StockLevel { stock: self.stock, wanted: 8 })))
             }
+            _ if operator.is_mute => None,
             _ => {
                 let shows = self.time.now >= START + operator.shows_from;
                 match &self.record {
@@ -162,11 +182,24 @@ impl Hall {
         asked.map(|one| one.party).collect()
     }
 
-    /// Why it was not begun; what was to be kept is not any more if it never will be.
+    /// Why it was certainly not begun.
     fn failure(&mut self, ms: Millis) -> NotBegun {
         self.advance(ms);
         let [BeginningNews::Failed(failure)] = &self.news[..] else { panic!("{:?}", self.news) };
         failure.clone()
+    }
+
+    /// Why it is not known whether it was begun.
+    fn doubt(&mut self, ms: Millis) -> NotBegun {
+        self.advance(ms);
+        let [BeginningNews::Doubtful(doubt)] = &self.news[..] else { panic!("{:?}", self.news) };
+        doubt.clone()
+    }
+
+    /// Who was asked whether there is the decision.
+    fn looks(&self) -> Vec<u8> {
+        let looks = self.exchanges.iter().filter(|one| one.path.starts_with("decisions/"));
+        looks.map(|one| one.party).collect()
     }
 }
 
@@ -248,23 +281,44 @@ fn who_creates_and_decides_has_a_key_in_stock_before() {
     hall.advance(3_000);
     assert_eq!(hall.stock, 1);
     assert!(matches!(hall.news[..], [BeginningNews::Begun(_), BeginningNews::Shown]));
+    assert!(hall.stocked.is_some_and(|stocked| stocked < 1_000));
     let place = |path: &str| hall.exchanges.iter().position(|one| one.path.ends_with(path));
     assert!(place("/keys").unwrap() < place("layers").unwrap());
 
     let mut other = Hall::usual();
     other.advance(3_000);
-    assert_eq!((other.stock, other.asked("helper")), (0, vec![]));
+    assert_eq!((other.stock, other.asked("helper"), other.stocked), (0, vec![], None));
 }
 
 #[test]
 fn a_stock_that_cannot_be_filled_keeps_nobody_from_it() {
     let mut hall = Hall::new(creator(), draft(2, 2));
     hall.operators[2].is_away = true;
-    hall.advance(130_000);
-    assert_eq!(hall.stock, 0, "a key needs all servers");
+    hall.advance(14_900);
+    assert_eq!((hall.stock, hall.stocked), (0, None), "a key needs all servers");
     hall.operators[2].is_away = false;
-    hall.advance(130_000);
+    hall.advance(3_000);
+    assert_eq!((hall.stock, hall.stocked), (0, Some(15_000)));
     assert!(matches!(hall.news[..], [BeginningNews::Begun(_), BeginningNews::Shown]));
+}
+
+#[test]
+fn an_operator_that_is_silent_is_told_once_the_time_for_all_layers_is_over() {
+    for (creator, draft, filled) in [(asker(), asked(), 0), (creator(), draft(2, 2), 15_000)] {
+        let mut hall = Hall::new(creator, draft);
+        hall.operators[2].is_away = true;
+        hall.advance(filled + 59_900);
+        assert_eq!(hall.news, []);
+        assert_eq!(hall.failure(200), NotBegun::Away(PartyId(2)));
+        assert_eq!(hall.asked("layers"), [0, 1, 2]);
+    }
+    let mut hall = Hall::usual();
+    (hall.operators[1].says, hall.operators[1].slow) = (Some(503), 20_000);
+    hall.operators[2].is_away = true;
+    hall.advance(59_900);
+    assert_eq!(hall.news, []);
+    assert_eq!(hall.failure(200), refused(1, 503));
+    assert_eq!(hall.asked("layers"), [0, 1, 2, 1, 1]);
 }
 
 #[test]
@@ -316,12 +370,49 @@ fn an_operator_that_is_away_is_asked_again_and_one_that_says_no_is_told() {
 }
 
 #[test]
-fn what_the_first_server_refuses_is_forgotten_unless_it_may_have_passed_it_on() {
-    for (status, forgotten) in [(403, true), (422, true), (429, true), (500, false), (504, false)] {
+fn what_the_first_server_refuses_is_forgotten_once_the_others_do_not_know_it_either() {
+    for status in [403, 422, 429] {
         let mut hall = Hall::usual();
         hall.operators[0].refuses = Some(status);
-        assert_eq!(hall.failure(30_000), refused(0, status));
-        assert_eq!((hall.kept.is_none(), hall.asked("decisions")), (forgotten, vec![0]));
+        assert_eq!(hall.failure(200), refused(0, status));
+        assert_eq!((hall.kept, hall.asked("decisions"), hall.looks()), (None, vec![0], vec![1, 2]));
+    }
+    let mut mute = Hall::usual();
+    (mute.operators[0].refuses, mute.operators[2].is_mute) = (Some(403), true);
+    assert_eq!(mute.doubt(16_000), refused(0, 403));
+    assert_eq!(mute.kept, Some(3), "who does not answer may have it");
+}
+
+#[test]
+fn what_the_first_server_may_have_passed_on_is_looked_for_and_kept() {
+    for status in [408, 500, 503] {
+        let mut hall = Hall::usual();
+        hall.operators[0].refuses = Some(status);
+        hall.advance(20_000);
+        assert_eq!(hall.news, []);
+        assert_eq!(hall.doubt(1_000), refused(0, status));
+        assert_eq!((hall.kept, hall.asked("decisions")), (Some(3), vec![0]));
+    }
+}
+
+#[test]
+fn a_decision_that_the_first_server_refuses_and_announces_has_begun() {
+    for status in [403, 429, 503] {
+        let announced = || {
+            let mut hall = Hall::usual();
+            (hall.operators[0].refuses, hall.operators[0].announces) = (Some(status), true);
+            hall.operators[0].shows_from = Millis::MAX - START;
+            hall
+        };
+        let mut hall = announced();
+        hall.advance(500);
+        assert!(matches!(hall.news[..], [BeginningNews::Begun(_), BeginningNews::Shown]));
+        assert_eq!((hall.kept, hall.asked("decisions")), (Some(3), vec![0]));
+
+        let mut alone = announced();
+        alone.operators[2].shows_from = 90_000;
+        assert_eq!(alone.doubt(21_000), refused(0, status));
+        assert_eq!(alone.kept, Some(3), "one shows it");
     }
 }
 
@@ -335,7 +426,7 @@ fn what_has_no_answer_is_looked_for_and_not_handed_in_again() {
 
     let mut gone = Hall::usual();
     gone.operators[0].refuses = Some(302);
-    assert_eq!(gone.failure(30_000), NotBegun::Away(PartyId(0)));
+    assert_eq!(gone.doubt(30_000), NotBegun::Away(PartyId(0)));
     assert_eq!((gone.asked("decisions"), gone.kept), (vec![0], Some(3)));
 }
 
@@ -343,7 +434,7 @@ fn what_has_no_answer_is_looked_for_and_not_handed_in_again() {
 fn another_decision_than_was_asked_for_is_told() {
     let mut hall = Hall::usual();
     hall.operators[0].alters = true;
-    assert_eq!(hall.failure(30_000), NotBegun::Altered);
+    assert_eq!(hall.doubt(30_000), NotBegun::Altered);
     assert_eq!(hall.kept, Some(3), "it may be there as well");
 }
 

@@ -42,6 +42,7 @@ struct ArrivedJson {
     addresses: Vec<String>,
     entrance: String,
     room: Option<RoomJson>,
+    contradicting: Vec<u8>,
 }
 
 #[derive(Serialize)]
@@ -54,25 +55,25 @@ struct RoomJson {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum NotArrived {
-    OtherServers,
-    OtherRoom,
+    OtherServers { at: String },
+    OtherRoom { at: String },
     Unusable { why: String },
-    Server { status: u16, detail: String },
-    Malformed { why: String },
-    Away,
+    Server { at: String, status: u16, detail: String },
+    Malformed { at: String, why: String },
+    Away { at: String },
 }
 
 impl NotArrived {
     fn of(failure: ArrivingFailure) -> Self {
         match failure {
-            ArrivingFailure::OtherServers { .. } => Self::OtherServers,
-            ArrivingFailure::OtherRoom { .. } => Self::OtherRoom,
+            ArrivingFailure::OtherServers { at } => Self::OtherServers { at },
+            ArrivingFailure::OtherRoom { at } => Self::OtherRoom { at },
             ArrivingFailure::Unusable { why } => Self::Unusable { why },
-            ArrivingFailure::Refused { refusal: Refusal { status, detail }, .. } => {
-                Self::Server { status, detail }
+            ArrivingFailure::Refused { at, refusal: Refusal { status, detail } } => {
+                Self::Server { at, status, detail }
             }
-            ArrivingFailure::Malformed { why, .. } => Self::Malformed { why },
-            ArrivingFailure::Away { .. } => Self::Away,
+            ArrivingFailure::Malformed { at, why } => Self::Malformed { at, why },
+            ArrivingFailure::Away { at } => Self::Away { at },
         }
     }
 }
@@ -82,10 +83,13 @@ impl ArrivingJson {
         match news {
             ArrivingNews::Found(addresses) => Self::Found { addresses },
             ArrivingNews::Arrived(arrived) => {
-                let Arrived { info, addresses, entrance, room, .. } = *arrived;
+                let Arrived { info: servers, addresses, entrance, room, contradicting, .. } =
+                    *arrived;
                 let room =
                     room.map(|ArrivedRoom { descriptor, closed }| RoomJson { descriptor, closed });
-                Self::Arrived(Box::new(ArrivedJson { servers: info, addresses, entrance, room }))
+                let contradicting = contradicting.into_iter().map(|party| party.0).collect();
+                let arrived = ArrivedJson { servers, addresses, entrance, room, contradicting };
+                Self::Arrived(Box::new(arrived))
             }
             ArrivingNews::Failed(failure) => Self::Failed { failure: NotArrived::of(failure) },
         }

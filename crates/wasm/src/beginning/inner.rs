@@ -22,10 +22,12 @@ enum BeginningJson {
     Ask(AskJson),
     Keep,
     Forget,
+    Stocked,
     Begun,
     Shown,
     Late,
     Failed { failure: FailureJson },
+    Doubtful { failure: FailureJson },
 }
 
 #[derive(Serialize)]
@@ -33,8 +35,8 @@ enum BeginningJson {
 enum FailureJson {
     Refused { detail: String },
     Layer { party: u8 },
-    Server { status: u16, detail: String },
-    Away,
+    Server { party: u8, status: u16, detail: String },
+    Away { party: u8 },
     Altered,
     NotKept,
 }
@@ -44,10 +46,10 @@ impl FailureJson {
         match failure {
             NotBegun::Refused(refused) => Self::Refused { detail: refused.to_string() },
             NotBegun::Layer(party) => Self::Layer { party: party.0 },
-            NotBegun::Server { refusal: Refusal { status, detail }, .. } => {
-                Self::Server { status, detail }
+            NotBegun::Server { party, refusal: Refusal { status, detail } } => {
+                Self::Server { party: party.0, status, detail }
             }
-            NotBegun::Away(_) => Self::Away,
+            NotBegun::Away(party) => Self::Away { party: party.0 },
             NotBegun::Altered => Self::Altered,
             NotBegun::NotKept => Self::NotKept,
         }
@@ -60,11 +62,15 @@ impl BeginningJson {
             BeginningAction::Ask(sending) => Self::Ask(AskJson::of(sending)),
             BeginningAction::Keep => Self::Keep,
             BeginningAction::Forget => Self::Forget,
+            BeginningAction::Tell(BeginningNews::Stocked) => Self::Stocked,
             BeginningAction::Tell(BeginningNews::Begun(_)) => Self::Begun,
             BeginningAction::Tell(BeginningNews::Shown) => Self::Shown,
             BeginningAction::Tell(BeginningNews::Late) => Self::Late,
             BeginningAction::Tell(BeginningNews::Failed(failure)) => {
                 Self::Failed { failure: FailureJson::of(failure) }
+            }
+            BeginningAction::Tell(BeginningNews::Doubtful(failure)) => {
+                Self::Doubtful { failure: FailureJson::of(failure) }
             }
         }
     }

@@ -11,9 +11,10 @@ import {
   decisionId,
   serversDigest,
 } from '../../lib/page/cryptography';
-import { beginBy } from '../../lib/decisions/beginning';
+import { beginBy, beginWithStock } from '../../lib/decisions/beginning';
 import { systemClock } from '../../lib/page/clock';
 import { DecisionServer } from '../../lib/decisions/decisions';
+import type { Reason } from '../../lib/servers/reason';
 import { operatorsOf } from '../../lib/servers/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
@@ -21,6 +22,11 @@ import { atAny, fresh } from '../join/joining.svelte';
 import { normalised } from '../../lib/page/text';
 import { t } from '../../i18n/decide';
 import type { Plan } from '../join/plan';
+
+/** Why a decision was not made, or perhaps not. */
+export interface Complaint extends Reason {
+  perhaps: boolean;
+}
 
 /** Who is asked, with the secrets of the invitations that were made; `null` for accounts. */
 function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] } {
@@ -53,7 +59,6 @@ export async function begin(
   const at = (url: string) => new DecisionServer(url, code);
   const { raw, operators } = await operatorsOf(undefined, origin, at);
   const digest = serversDigest(raw);
-  const servers = operators.map(({ api }) => api);
   const deployment = new Deployment(raw);
   const { people, secrets } = seats(guests);
   const nonce = [...crypto.getRandomValues(new Uint8Array(16))];
@@ -73,10 +78,10 @@ export async function begin(
     keep: () => account.know({ ...known, invitations: secrets }),
     forget: () => account.drop(id),
   };
-  // One tab at a time fills the stock, with which the beginning begins.
-  await navigator.locks.request('ostrakon/stock', () =>
-    beginBy(beginDeciding(deployment, account.key, draft), servers, keeper, systemClock),
-  );
+  const machine = beginDeciding(deployment, account.key, draft);
+  const start = (stocked?: () => void) => beginBy(machine, operators, keeper, systemClock, stocked);
+  const own = account.key.publicKey();
+  await (guests.some((guest) => guest.account === own) ? beginWithStock(start) : start());
   return { id, address: decisionLink('', id, digest).slice(1) };
 }
 

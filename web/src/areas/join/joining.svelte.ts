@@ -30,7 +30,8 @@ export type Asking = Of<typeof askingShape>[number];
 export type Said = Of<typeof saidShape>;
 
 export type Stage =
-  | { at: 'connecting' | 'insecure' | 'wrong-servers' | 'unknown' }
+  | { at: 'connecting' | 'insecure' | 'unknown' }
+  | { at: 'wrong-servers'; server: string }
   | { at: 'failed'; reason: Reason }
   | { at: 'open' };
 
@@ -75,6 +76,8 @@ export class Joining {
   stage = $state.raw<Stage>({ at: 'connecting' });
   about = $state.raw<Of<typeof aboutShape> | null>(null);
   account = $state.raw<Account | null>(null);
+  /** The names of those who say that they belong to other servers than the link names. */
+  contradicting = $state.raw<string[]>([]);
   kept = $state.raw<Kept | null>(null);
   /** Of the creator: who asks, the earliest first. */
   asking = $state.raw<Asking[]>([]);
@@ -123,7 +126,7 @@ export class Joining {
       }
     } catch (error) {
       if (this.stopped.signal.aborted) return;
-      if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
+      if (error instanceof WrongServers) this.stage = { at: 'wrong-servers', server: error.server };
       else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
       else this.stage = { at: 'failed', reason: reasonOf(error, 'decide') };
     }
@@ -137,7 +140,9 @@ export class Joining {
     await loadCryptography();
     const { gathering, servers, secret } = this.place;
     const at = (url: string) => new DecisionServer(url);
-    const { raw, operators, entrance } = await operatorsOf(servers, this.origin, at, this.clock);
+    const found = await operatorsOf(servers, this.origin, at, this.clock);
+    const { raw, operators, entrance } = found;
+    this.contradicting = found.contradicting;
     this.entrance = entrance;
     this.servers = operators.map(({ api }) => api);
     this.deployment = new Deployment(raw);

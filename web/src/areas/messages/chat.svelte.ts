@@ -26,7 +26,7 @@ import { Keeping, lockOf } from './keeping';
  */
 export type Stage =
   | { at: 'connecting' }
-  | { at: 'wrong-servers' }
+  | { at: 'wrong-servers'; server: string }
   | { at: 'insecure' }
   | { at: 'failed'; reason: Reason }
   | { at: 'elsewhere' }
@@ -82,7 +82,7 @@ export class Chat {
       if (signal.aborted) return;
       this.stage =
         error instanceof WrongServers
-          ? { at: 'wrong-servers' }
+          ? { at: 'wrong-servers', server: error.server }
           : { at: 'failed', reason: reasonOf(error) };
     }
   }

@@ -45,12 +45,16 @@ export const de: Common = {
     otherKey: 'das ist keine Datei mit einem Schlüssel für diesen Raum',
     sameKey: 'dieser Browser nimmt schon an dem Raum teil',
     wrongServersTitle: 'Das sind nicht die Server, die dein Link nennt',
-    wrongServers:
-      'Der Link enthält einen Fingerabdruck der Schlüssel aller Server. Hier zeigt ein Server andere Schlüssel oder einen anderen Raum, als der Link nennt. Es wurde nichts gesendet. Bitte die Person, von der du den Link hast, auf einem anderen Weg als bisher um den richtigen.',
+    wrongServers: (server) =>
+      `Der Link enthält einen Fingerabdruck der Schlüssel aller Server. ${server} zeigt andere Schlüssel oder einen anderen Raum, als der Link nennt. Es wurde nichts gesendet. Bitte die Person, von der du den Link hast, auf einem anderen Weg als bisher um den richtigen.`,
+    contradicts: (server) =>
+      `Der Server „${server}“ sagt, dass er zu anderen Servern gehört, als dein Link nennt. Das wird nicht geglaubt: Es gilt, was der Link sagt. Sag es denen, die die Server betreiben.`,
+    unusable: 'der Raum des Links ist keiner, den Server führen können',
     insecureTitle: 'Diese Verbindung ist nicht geschützt',
     insecure:
       'Die Seite kam über einfaches HTTP; unterwegs hätte sie jeder verändern können. Öffne den Raum über HTTPS.',
     away: 'der Server hat nicht geantwortet, oder dieses Gerät hat kein Netz',
+    awayFrom: (server) => `${server} hat nicht geantwortet, oder dieses Gerät hat kein Netz`,
     failedTitle: 'Der Raum lässt sich nicht öffnen',
     failed: (reason: string) => `Was geschehen ist: ${reason}.`,
   },

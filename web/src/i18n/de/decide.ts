@@ -203,7 +203,14 @@ export const de: Decide = {
   makingLink: 'Wird unterschrieben …',
   making: 'Die drei Betreiber werden um ihre Schlüssel gebeten, und es wird unterschrieben …',
   failed: (reason: string) => `Die Entscheidung wurde nicht angelegt: ${reason}.`,
-  unreachable: 'die Entscheidung wurde angelegt, doch die Server zeigen sie noch nicht',
+  perhaps: (reason: string) =>
+    `Vielleicht wurde die Entscheidung angelegt: ${reason}. Sieh unter „Deine Entscheidungen“ nach, bevor du sie noch einmal anlegst.`,
+  unreachable: 'der erste Server hat sie angenommen, doch die anderen zeigen sie noch nicht',
+  notBegun: {
+    layer: (server: string) =>
+      `${server} gab einen Schlüssel, der nicht der eigene ist oder nicht für diese Entscheidung; sag es denen, die die Server betreiben`,
+    altered: 'der erste Server nennt eine andere Entscheidung als die gewünschte',
+  },
 
   mine: {
     links: 'Deine Links für alle',

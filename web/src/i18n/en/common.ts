@@ -45,12 +45,16 @@ export const en = {
     otherKey: 'this is no file with a key for this room',
     sameKey: 'this browser takes part in the room already',
     wrongServersTitle: 'These are not the servers that your link names',
-    wrongServers:
-      'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',
+    wrongServers: (server: string) =>
+      `The link carries a fingerprint of the servers’ keys. ${server} shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.`,
+    contradicts: (server: string) =>
+      `The server “${server}” says that it belongs to other servers than your link names. That is not believed: what holds is what the link says. Tell the people who run the servers.`,
+    unusable: 'the link’s room is none that servers can keep',
     insecureTitle: 'This connection is not protected',
     insecure:
       'The page came over plain HTTP, so anybody on the way could have changed it. Open the room over HTTPS.',
     away: 'the server did not answer, or this device has no network',
+    awayFrom: (server: string) => `${server} did not answer, or this device has no network`,
     failedTitle: 'The room cannot be opened',
     failed: (reason: string) => `What happened: ${reason}.`,
   },

@@ -201,7 +201,14 @@ export const en = {
   makingLink: 'Signing…',
   making: 'Asking the three operators for their keys, and signing…',
   failed: (reason: string) => `The decision was not made: ${reason}.`,
-  unreachable: 'the decision was made, but the servers do not show it yet',
+  perhaps: (reason: string) =>
+    `Perhaps the decision was made: ${reason}. Look at it under “Your decisions” before you make it again.`,
+  unreachable: 'the first server has taken it, but the others do not show it yet',
+  notBegun: {
+    layer: (server: string) =>
+      `${server} gave a key that is not its own, or is not for this decision; tell the people who run the servers`,
+    altered: 'the first server names another decision than was asked for',
+  },
 
   mine: {
     links: 'Your join links',

@@ -46,7 +46,7 @@ export type Stage =
   | { at: 'alone' }
   | { at: 'open' }
   | { at: 'insecure' }
-  | { at: 'wrong-servers' }
+  | { at: 'wrong-servers'; server: string }
   | { at: 'unknown' }
   /** `sent`: answers of this account may have left this browser before. */
   | { at: 'refused'; doubt: Rejection; sent: boolean }
@@ -88,6 +88,8 @@ export class Deciding {
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
   alarms = $state.raw<Distrust[]>([]);
+  /** The names of those who say that they belong to other servers than the link names. */
+  contradicting = $state.raw<string[]>([]);
   /** Servers that do not open the result, with what they say. */
   refusals = $state.raw<{ party: number; server: string; detail: string }[]>([]);
   /** How far a recheck is. */
@@ -143,7 +145,7 @@ export class Deciding {
     try {
       await loadCryptography();
       const { servers, invitation } = this.place;
-      const { raw, operators, entrance } = await operatorsOf(
+      const { raw, operators, entrance, contradicting } = await operatorsOf(
         servers,
         this.origin,
         (url) => new DecisionServer(url),
@@ -152,7 +154,7 @@ export class Deciding {
       this.guest =
         invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
       [this.raw, this.operators, this.deployment] = [raw, operators, new Deployment(raw)];
-      this.entrance = entrance;
+      [this.entrance, this.contradicting] = [entrance, contradicting];
       this.account = await Account.open(this.storage);
       if (!this.stopped.signal.aborted) this.begin(this.deployment, this.account);
     } catch (error) {
@@ -201,7 +203,7 @@ export class Deciding {
 
   private fail(error: unknown): void {
     if (this.stopped.signal.aborted) return;
-    if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
+    if (error instanceof WrongServers) this.stage = { at: 'wrong-servers', server: error.server };
     else if (error instanceof Refused)
       this.stage = {
         at: 'refused',

@@ -34,6 +34,20 @@ test('an answer that does not end is given up', async () => {
   expect(reasonOf(failure).detail).toContain('malformed');
 });
 
+test('who the servers are and what a room is fits into a mebibyte, or is no answer', async () => {
+  const server = new HttpServer('https://a.example');
+  const { signal } = new AbortController();
+  const ask = (path: string, bytes: number) => {
+    answers(200, [new Uint8Array(bytes).fill(32)]);
+    return server.carry({ path, body: null, bytes: false, patience: 5_000 }, signal);
+  };
+  for (const path of ['servers', 'rooms/00']) {
+    expect((await ask(path, 1 << 20)).status).toBe(200);
+    expect((await ask(path, (1 << 20) + 1)).status).toBe(0);
+  }
+  expect((await ask('rooms/00/board?from=0', 2 << 20)).status).toBe(200);
+});
+
 test('letters that are cut between two pieces come out whole', async () => {
   const text = new TextEncoder().encode(JSON.stringify({ room: 'Ägora', servers: '00' }));
   answers(200, [text.slice(0, 10), text.slice(10)]);

@@ -98,11 +98,14 @@ const SOON = 10_000;
 /** Milliseconds that a server may take to verify what it is given. */
 export const WORK = 60_000;
 /**
- * Bytes of an answer that are read at most; and of what the WASM module asks for, which may be a
- * page of a board with one large epoch.
+ * Bytes of an answer that are read at most; of what the WASM module asks for, which may be a page
+ * of a board with one large epoch; and of who the servers are and what a room is, of whom nothing
+ * is known yet.
  */
 const MOST = 32 << 20;
 const MOST_CARRIED = 160 << 20;
+const MOST_FIRST = 1 << 20;
+const FIRST = /^(servers|rooms\/[^/?]+)$/;
 
 /** A server at an origin. */
 export class HttpServer implements Server {
@@ -113,6 +116,7 @@ export class HttpServer implements Server {
   }
 
   async carry({ path, body, bytes, patience }: Request, signal: AbortSignal): Promise<Reply> {
+    const most = FIRST.test(path) ? MOST_FIRST : MOST_CARRIED;
     try {
       const init =
         body === null
@@ -120,7 +124,7 @@ export class HttpServer implements Server {
           : bytes
             ? given(fromBase64(body), this.proofs(path))
             : posted(body, this.proofs(path));
-      return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, MOST_CARRIED);
+      return await this.exchange(`/api/v1/${path}`, { ...init, signal }, patience, most);
     } catch {
       return { status: 0, body: '' };
     }

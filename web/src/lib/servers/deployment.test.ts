@@ -8,6 +8,7 @@ import type { Request, Server } from './api';
 import { Arriving, DeviceKey, roomId, serversDigest } from '../page/cryptography';
 import {
   ForMessages,
+  Unusable,
   WrongServers,
   arrive,
   connect,
@@ -154,9 +155,25 @@ test('why nothing is shown is told as what it is', async () => {
   await expect(follow([shows('open', 'Another'), 0, 0])).rejects.toThrow(WrongServers);
   await expect(follow([0, 404, 0])).rejects.toMatchObject({ status: 404 });
   await expect(follow([{}, 0, 0])).rejects.toThrow(Malformed);
-  const others = [listOf(0), listOf(1), listOf(2, '08')];
+  const elsewhere = { server: 'https://a.example' };
+  await expect(follow([shows('open', 'Another'), 0, 0])).rejects.toMatchObject(elsewhere);
+  const first = follow([0, 0, 0], null, undefined, [listOf(0, '08'), listOf(1), listOf(2)]);
+  await expect(first).rejects.toMatchObject(elsewhere);
+  await expect(first).rejects.toThrow(WrongServers);
+  await expect(follow([0, 0, 0])).rejects.toThrow('https://a.example');
+  const none = { ...descriptor('Agora'), capacity: 0 };
+  const word = shows('open', 'Agora', { capacity: 0 });
+  await expect(follow([word, 0, 0], null, none)).rejects.toThrow(Unusable);
+});
+
+test('a server that names others than the link keeps nobody out, and is named', async () => {
   const words = [shows('open'), shows('open'), shows('open')];
-  await expect(follow(words, null, undefined, others)).rejects.toThrow(WrongServers);
+  const lists = [listOf(0), listOf(1), listOf(2, '08')];
+  const { name, contradicting } = await follow(words, null, undefined, lists);
+  expect([name, contradicting]).toEqual(['Agora', ['c']]);
+  expect((await follow(words)).contradicting).toEqual([]);
+  const unpinned = through(operatorsOf(undefined, ORIGIN, serving([], lists), atOnce));
+  await expect(unpinned).rejects.toMatchObject({ server: 'https://c.example' });
 });
 
 test('servers without a room are found by one of them, whoever that is', async () => {

@@ -62,10 +62,24 @@ export interface Deployment {
    */
   robust: boolean;
   closed: boolean;
+  /** See {@link Arrived.contradicting}. */
+  contradicting: string[];
 }
 
 /** The servers are not the ones that the link names: nothing must be sent. */
-export class WrongServers extends Error {}
+export class WrongServers extends Error {
+  /** `server`: who contradicts the link, by its address. */
+  constructor(readonly server: string) {
+    super(`${server} shows other servers, or another room, than the link names`);
+  }
+}
+
+/** The link's room is none that servers can keep. */
+export class Unusable extends LocalizedError {
+  constructor(why: string) {
+    super(t.refusal.unusable, why);
+  }
+}
 
 /**
  * The room is for messages between two people: what is on its board is sealed, and no wall. It has
@@ -110,8 +124,8 @@ export async function connect(...wishes: Parameters<typeof connectAny>): Promise
  * in, which must be what the link names as well; not if enough servers say that the room is no
  * more.
  *
- * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
- * the link's room and one another.
+ * Throws {@link WrongServers} if the first server is not one of the link's, or if none shows the
+ * link's room and one another.
  */
 export async function connectAny(
   pin: Pin,
@@ -121,7 +135,7 @@ export async function connectAny(
   clock = systemClock,
 ): Promise<Deployment> {
   const machine = beginArriving(origin, pin.servers, pin.room, kept);
-  const { raw, operators, room } = await arrive(machine, origin, at, clock);
+  const { raw, operators, room, contradicting } = await arrive(machine, origin, at, clock);
   const descriptor = JSON.stringify(room?.descriptor);
   const { host, admission, retention_days, mode, ...settings } = settingsShape(room?.descriptor);
   return {
@@ -138,6 +152,7 @@ export async function connectAny(
     limit: messageLimit(descriptor),
     robust: mode === 'robust',
     closed: room?.closed ?? false,
+    contradicting,
   };
 }
 
@@ -149,12 +164,15 @@ export interface Arrived<S> {
   /** Where links lead to: this page's origin, if it is one by which the servers know themselves. */
   entrance: string;
   room: { descriptor: unknown; closed: boolean } | null;
+  /** The names of those who say that they belong to other servers than the link names. */
+  contradicting: string[];
 }
 
 /**
  * The servers with the given digest; those that the one at `origin` names, if there is none.
  *
- * Throws {@link WrongServers} if a server that answers is not one of them.
+ * Throws {@link WrongServers} if the first one is not one of them, or, if there is no digest,
+ * another one is not.
  */
 export function operatorsOf<S extends Pick<Server, 'carry'>>(
   digest: string | undefined,
@@ -166,9 +184,10 @@ export function operatorsOf<S extends Pick<Server, 'carry'>>(
 }
 
 type Failure =
-  | { kind: 'server'; status: number; detail: string }
-  | { kind: 'malformed' | 'unusable'; why: string }
-  | { kind: 'other-servers' | 'other-room' | 'away' };
+  | { kind: 'server'; at: string; status: number; detail: string }
+  | { kind: 'malformed'; at: string; why: string }
+  | { kind: 'unusable'; why: string }
+  | { kind: 'other-servers' | 'other-room' | 'away'; at: string };
 
 type Action =
   | { do: 'found'; addresses: string[] }
@@ -178,6 +197,7 @@ type Action =
       addresses: string[];
       entrance: string;
       room: { descriptor: unknown; closed: boolean } | null;
+      contradicting: number[];
     }
   | { do: 'failed'; failure: Failure };
 
@@ -205,28 +225,31 @@ export async function arrive<S extends Pick<Server, 'carry'>>(
   await ended(over.signal);
   machine.free();
   const [end] = ends;
-  if (end?.do !== 'arrived') throw errorOf(end, origin);
+  if (end?.do !== 'arrived') throw errorOf(end);
   const { entrance, room } = end;
   const operators = end.servers.servers.flatMap(({ party, name }): Operator<S>[] => {
     const [origin, api] = [end.addresses[party], servers[party]];
     return origin === undefined || api === undefined ? [] : [{ party, name, origin, api }];
   });
-  return { raw: JSON.stringify(end.servers), operators, entrance, room };
+  const contradicts = ({ party }: Operator<S>) => end.contradicting.includes(party);
+  const contradicting = operators.filter(contradicts).map(({ name }) => name);
+  return { raw: JSON.stringify(end.servers), operators, entrance, room, contradicting };
 }
 
-function errorOf(end: Action | undefined, origin: string): Error {
+function errorOf(end: Action | undefined): Error {
   if (end?.do !== 'failed') return new Error(end?.do);
   const { failure } = end;
   switch (failure.kind) {
     case 'server':
       return new Problem(failure.status, failure.detail);
     case 'malformed':
-      return new Malformed(failure.why);
+      return new Malformed(`${failure.at}: ${failure.why}`);
     case 'away':
-      return new LocalizedError(t.refusal.away);
+      return new LocalizedError(t.refusal.awayFrom(failure.at));
+    case 'unusable':
+      return new Unusable(failure.why);
     case 'other-servers':
     case 'other-room':
-    case 'unusable':
-      return new WrongServers(origin);
+      return new WrongServers(failure.at);
   }
 }

@@ -27,7 +27,7 @@ export type Asked = keyof typeof t.asked;
 
 /** The reason of an error that came of what was `asked`. */
 export function reasonOf(error: unknown, asked: Asked = 'room'): Reason {
-  if (error instanceof LocalizedError) return { text: error.message, detail: '' };
+  if (error instanceof LocalizedError) return { text: error.message, detail: error.detail };
   const detail = error instanceof Error ? error.message : String(error);
   if (error instanceof Declined)
     return { text: lookUp(t.declined, error.code) ?? t.unexpected, detail };

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use ostrakon_client::servers_of;
-use ostrakon_crypto::SigningKey;
-use ostrakon_decide::Operators;
+use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_decide::{DecisionId, Operators};
 
 use super::*;
 use crate::beginnings_script::{BEGINNINGS, BeginningScript, Played};
@@ -29,8 +29,26 @@ async fn the_command_line_begins_decisions_as_the_scripts_say() {
         };
         let played = play(time, played, beginning, wishes, |_, _, ()| {}, other).await;
         assert_eq!(played.asked, script.exchanges, "{name}");
+        // Only who decides, too, has a stock to be filled before.
+        let stocked = BeginningAction::Tell(BeginningNews::Stocked);
+        assert_eq!(done.contains(&stocked), name == BEGINNINGS[0]);
+        done.retain(|one| *one != stocked);
         assert_eq!(done[0], BeginningAction::Keep);
         assert!(matches!(done[1], BeginningAction::Tell(BeginningNews::Begun(_))));
         assert_eq!(done[2..], [BeginningAction::Tell(BeginningNews::Shown)]);
     }
+}
+
+#[test]
+fn what_may_have_begun_is_told_with_its_link_and_keeps_its_exit_code() {
+    let (origin, servers) = ("https://a.example".to_owned(), Digest([7; 32]));
+    let link = Link { origin, decision: DecisionId([5; 16]), servers, invitation: None };
+    let away = failure::unreachable("https://a.example does not answer");
+    let told = doubtful(&link, away);
+    let words = format!("{told:#}");
+    assert!(words.contains(&format!("`ostrakon decide status {link}`")), "{words}");
+    assert!(words.ends_with("does not answer"), "{words}");
+    assert!(failure::is_unreachable(&told));
+    let altered = failure::exit_code(&doubtful(&link, failure::unproven("another decision")));
+    assert_eq!(altered, std::process::ExitCode::from(3));
 }

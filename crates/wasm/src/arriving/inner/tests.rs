@@ -65,6 +65,7 @@ fn what_was_found_is_told_as_json() {
         assert_eq!((&arrived["do"], &arrived["addresses"]), (&json!("arrived"), &addresses));
         assert_eq!(arrived["entrance"], script.origin.trim_end_matches('/'));
         assert_eq!(arrived["servers"]["servers"][2]["party"], 2);
+        assert_eq!(arrived["contradicting"], json!([]));
         match script.destination().room {
             Some(_) => assert_eq!(arrived["room"]["closed"], false),
             None => assert_eq!(arrived["room"], Value::Null),
@@ -85,7 +86,10 @@ fn told(script: &Script, kept: Option<&str>, status: u16, body: &str) -> Vec<Val
 #[test]
 fn why_nothing_was_found_is_told_as_json() {
     let script = script(ARRIVALS[0]);
-    let failed = |failure: Value| vec![json!({"do": "failed", "failure": failure})];
+    let failed = |mut failure: Value| {
+        failure["at"] = "http://p0.example".into();
+        vec![json!({"do": "failed", "failure": failure})]
+    };
     assert_eq!(told(&script, None, 0, ""), failed(json!({"kind": "away"})));
     let refused = json!({"kind": "server", "status": 429, "detail": "no"});
     assert_eq!(told(&script, None, 429, r#"{"detail":"no"}"#), failed(refused));

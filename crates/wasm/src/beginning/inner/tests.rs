@@ -71,8 +71,9 @@ fn the_beginning_of_a_decision_is_told_as_json_as_it_gets_on() {
         let script = script(name);
         let (asked, told) = play(&script);
         assert_eq!(asked, script.exchanges, "{name}");
-        let steps = ["keep", "begun", "shown"].map(|step| json!({"do": step}));
-        assert_eq!(told, steps);
+        // The first one decides, too.
+        let steps = ["stocked", "keep", "begun", "shown"].map(|step| json!({"do": step}));
+        assert_eq!(told, steps[usize::from(name != BEGINNINGS[0])..]);
     }
 }
 
@@ -89,10 +90,15 @@ fn why_a_decision_was_not_begun_is_told_as_json() {
         let told: Vec<Value> = serde_json::from_str(&beginning.actions()).unwrap();
         told.last().unwrap()["failure"].clone()
     };
-    let refused = json!({"kind": "server", "status": 422, "detail": "no"});
+    let refused = json!({"kind": "server", "party": 0, "status": 422, "detail": "no"});
     assert_eq!(failed(422, r#"{"detail":"no"}"#), refused);
     let other = json!({"party": 0, "layer": ""}).to_string();
     assert_eq!(failed(200, &other), json!({"kind": "layer", "party": 0}));
+    let doubtful = BeginningNews::Doubtful(NotBegun::Away(ostrakon_party::PartyId(0)));
+    let told: Value =
+        serde_json::from_str(&json(&BeginningJson::of(BeginningAction::Tell(doubtful)))).unwrap();
+    let away = json!({"kind": "away", "party": 0});
+    assert_eq!(told, json!({"do": "doubtful", "failure": away}));
     let draft = json!(script.draft);
     assert!(beginning(&script, &json!({})).is_err());
     let mut lonely = draft.clone();

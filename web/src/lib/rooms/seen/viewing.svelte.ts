@@ -29,7 +29,7 @@ import { mostPresent, textsOf, type EpochView } from './view';
 /** How far opening the room has come. */
 export type Stage =
   | { at: 'connecting' }
-  | { at: 'wrong-servers' }
+  | { at: 'wrong-servers'; server: string }
   | { at: 'insecure' }
   | { at: 'failed'; reason: Reason }
   | { at: 'open'; deployment: Deployment };
@@ -120,7 +120,7 @@ export class Viewing {
       if (error instanceof ForMessages) return location.replace(chatPath(this.pin));
       this.stage =
         error instanceof WrongServers
-          ? { at: 'wrong-servers' }
+          ? { at: 'wrong-servers', server: error.server }
           : { at: 'failed', reason: reasonOf(error) };
     }
   }
