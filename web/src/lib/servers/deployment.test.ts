@@ -16,6 +16,7 @@ import {
   type Documents,
 } from './deployment';
 import { LocalizedError } from './localized';
+import { reasonOf } from './reason';
 import { Malformed } from './shape';
 
 beforeAll(loadForTest);
@@ -24,18 +25,18 @@ afterEach(() => void vi.useRealTimers());
 
 const ORIGIN = 'https://a.example';
 const URLS = ['a', 'b', 'c'].map((name) => `https://${name}.example`);
-const SERVERS = URLS.map((url, party) => ({
-  party,
-  name: url.slice(8, 9),
-  url,
-  key: DeviceKey.fromSeed(new Uint8Array(32).fill(party + 1)).publicKey(),
-}));
 
 /** The list of the servers, as one of them gives it. */
 function listOf(you: number, session = '09') {
+  const servers = URLS.map((url, party) => ({
+    party,
+    name: url.slice(8, 9),
+    url,
+    key: DeviceKey.fromSeed(new Uint8Array(32).fill(party + 1)).publicKey(),
+  }));
   const limits = { payload: [32, 32], capacity: [9, 9], seconds: [1, 60], retention_days: null };
   const own = { you, version: '0', create: 'anyone', limits, digest: '' };
-  return JSON.stringify({ ...own, session: session.repeat(32), servers: SERVERS });
+  return JSON.stringify({ ...own, session: session.repeat(32), servers });
 }
 
 const descriptor = (name: string) => ({
@@ -161,9 +162,17 @@ test('why nothing is shown is told as what it is', async () => {
   await expect(first).rejects.toMatchObject(elsewhere);
   await expect(first).rejects.toThrow(WrongServers);
   await expect(follow([0, 0, 0])).rejects.toThrow('https://a.example');
-  const none = { ...descriptor('Agora'), capacity: 0 };
-  const word = shows('open', 'Agora', { capacity: 0 });
-  await expect(follow([word, 0, 0], null, none)).rejects.toThrow(Unusable);
+});
+
+test('a room that no server can keep is told as that, with what is wrong with it', async () => {
+  const failure = { kind: 'unusable', why: 'it has no slots' };
+  const actions = () => JSON.stringify([{ do: 'failed', failure }]);
+  const [machine, never] = [{ wake: vi.fn(), free: vi.fn(), actions }, serving([])];
+  const arriving = through(arrive(machine as unknown as Arriving, ORIGIN, never, atOnce));
+  const error: unknown = await arriving.catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(Unusable);
+  expect(error).not.toBeInstanceOf(WrongServers);
+  expect(reasonOf(error)).toMatchObject({ detail: 'it has no slots' });
 });
 
 test('a server that names others than the link keeps nobody out, and is named', async () => {

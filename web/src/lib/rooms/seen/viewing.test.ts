@@ -56,6 +56,7 @@ function deploymentAt(world: World, shown: ReturnType<typeof documents>): Deploy
     limit: 254,
     robust: false,
     closed: false,
+    contradicting: [],
   };
 }
 
