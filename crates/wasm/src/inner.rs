@@ -5,41 +5,21 @@ use std::collections::BTreeMap;
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::{Entry, SignedEntry};
-use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_client::servers_of;
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::{RoomDescriptor, Servers, engines};
-use ostrakon_party::{SessionId, Trust};
-use serde::{Deserialize, Serialize};
+use ostrakon_party::Trust;
+use ostrakon_protocol::ServersInfo;
+use serde::Serialize;
 
 /// What is shown to the user.
 type Sentence = String;
 
-/// The answer of `GET /api/v1/servers`, as far as it matters here.
-#[derive(Deserialize)]
-struct ServersAnswer {
-    session: String,
-    servers: Vec<ServerAnswer>,
-}
-
-#[derive(Deserialize)]
-struct ServerAnswer {
-    party: u8,
-    key: String,
-}
-
 /// Reads the answer of `GET /api/v1/servers`.
 pub fn servers(json: &str) -> Result<Servers, Sentence> {
-    let malformed = || "the server's list of servers is malformed".to_owned();
-    let answer: ServersAnswer = serde_json::from_str(json).map_err(|_| malformed())?;
-    let session = Digest::from_hex(&answer.session).ok_or_else(malformed)?;
-    let in_order =
-        answer.servers.iter().enumerate().all(|(i, server)| usize::from(server.party) == i);
-    let keys: Option<Vec<_>> =
-        answer.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
-    match keys {
-        Some(keys) if in_order => Ok(Servers { session: SessionId(session), keys }),
-        _ => Err(malformed()),
-    }
+    let info = serde_json::from_str::<ServersInfo>(json).ok();
+    info.and_then(|info| servers_of(&info))
+        .ok_or_else(|| "the server's list of servers is malformed".to_owned())
 }
 
 /// Reads a room's descriptor and checks its limits.

@@ -1,6 +1,6 @@
 use ostrakon_broadcast::Entry;
 use ostrakon_broadcast::board::Published;
-use ostrakon_crypto::SigningKey;
+use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_mixing::EpochId;
 use ostrakon_party::PartyId;
 use serde_json::{Value, json};

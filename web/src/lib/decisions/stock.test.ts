@@ -17,8 +17,8 @@ function filling(reply: Reply, most?: number) {
     return Promise.resolve(reply);
   };
   const keys = [1, 2, 3].map((seed) => DeviceKey.fromSeed(new Uint8Array(32).fill(seed)));
-  const servers = keys.map((key, party) => ({ party, key: key.publicKey() }));
-  const deployment = new Deployment(JSON.stringify({ session: '09'.repeat(32), servers }));
+  const servers = keys.map((key, party) => ({ party, name: '', url: '', key: key.publicKey() }));
+  const deployment = new Deployment(JSON.stringify({ you: 0, session: '09'.repeat(32), servers }));
   const machine = new KeyStock(deployment, keys[0] as DeviceKey, most, new Uint8Array(32));
   const [clock, stop] = [new VirtualClock(), new AbortController()];
   const filled = fill(machine, [{ carry }, { carry }, { carry }], clock, stop.signal);

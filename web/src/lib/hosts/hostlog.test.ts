@@ -6,7 +6,11 @@ import { LogBook, marksOf, type LogView } from './hostlog';
 
 beforeAll(loadForTest);
 
-const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
+const SERVERS = JSON.stringify({
+  you: 0,
+  session: '09'.repeat(32),
+  servers: [{ party: 0, name: '', url: '', key: '07'.repeat(32) }],
+});
 const host = () => DeviceKey.fromSeed(new Uint8Array(32).fill(7));
 const key = (seed: number) => DeviceKey.fromSeed(new Uint8Array(32).fill(seed));
 

@@ -15,9 +15,10 @@ fn account(person: u8) -> SigningKey {
 }
 
 fn servers() -> String {
-    let server =
-        |party: u8| json!({"party": party, "key": identity(party).verifying_key().to_hex()});
-    json!({"session": "09".repeat(32), "servers": [server(0), server(1), server(2)]}).to_string()
+    let key = |party| identity(party).verifying_key().to_hex();
+    let server = |party| json!({"party": party, "name": "n", "url": "", "key": key(party)});
+    let list = [0, 1, 2].map(server);
+    json!({"you": 0, "session": "09".repeat(32), "servers": list}).to_string()
 }
 
 fn operators() -> Operators {

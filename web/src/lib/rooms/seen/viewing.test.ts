@@ -13,7 +13,12 @@ beforeAll(loadForTest);
 const HOST = new Uint8Array(32).fill(7);
 
 function documents() {
-  const servers = [0, 1, 2].map((party) => ({ party, key: DeviceKey.generate().publicKey() }));
+  const servers = [0, 1, 2].map((party) => ({
+    party,
+    name: '',
+    url: '',
+    key: DeviceKey.generate().publicKey(),
+  }));
   const descriptor = {
     name: 'r',
     purpose: '',
@@ -29,7 +34,7 @@ function documents() {
     nonce: Array(16).fill(0),
   };
   return {
-    servers: JSON.stringify({ session: '09'.repeat(32), servers }),
+    servers: JSON.stringify({ you: 0, session: '09'.repeat(32), servers }),
     descriptor: JSON.stringify(descriptor),
   };
 }
