@@ -4,7 +4,8 @@
 //! (`docs/spec/visitor.md`), and [`Beginning`](visitor::Beginning) begins a decision;
 //! [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts in it, and
 //! [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
-//! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`).
+//! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`). [`Joining`] is
+//! what is believed of a join link that servers show (`docs/spec/decide.md`, steps 4a to 4d).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -21,6 +22,7 @@ mod epoch;
 mod follower;
 mod home;
 pub mod host;
+mod joining;
 mod machine;
 mod participant;
 mod pauses;
@@ -38,6 +40,7 @@ pub use arriving::{
     Documents,
 };
 pub use follower::{Follower, Sight};
+pub use joining::{Joining, JoiningPlan};
 pub use machine::{Action, Filled, News, Participant, Scene};
 pub use pinned::servers_of;
 pub use reports::Reports;

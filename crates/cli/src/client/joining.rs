@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Signature, SigningKey};
-use ostrakon_decide::draft::gathering::{
-    Request, SignedGathering, SignedWord, Word, decode, reading_digest,
-};
-use ostrakon_decide::keys::joining_seed;
-use ostrakon_decide::{Gathering, GatheringId, JoinLink};
+use ostrakon_decide::draft::gathering::{Request, Word};
+use ostrakon_decide::{Gathering, JoinLink};
 use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::Serialize;
 
@@ -30,10 +27,8 @@ pub struct Joining {
     pub link: JoinLink,
     /// Its servers.
     pub deployment: Arc<Deployment>,
-    /// What it is for.
-    pub gathering: Gathering,
-    /// The latest that its creator has said, of all that servers show.
-    pub word: Option<Word>,
+    /// What is believed of what they show.
+    shown: ostrakon_client::Joining,
 }
 
 /// What those servers said that answered; what the first one said if none has.
@@ -56,22 +51,13 @@ async fn at_any<T>(
     }
 }
 
-fn decoded<T: Serialize + for<'a> serde::Deserialize<'a>>(text: &str) -> Option<T> {
-    decode(&BASE64URL_NOPAD.decode(text.as_bytes()).ok()?).ok()
-}
-
 /// Hands a new join link in at all servers.
 ///
 /// # Errors
 /// If none of them takes it.
-pub async fn hand_in(
-    deployment: &Deployment,
-    signed: &SignedGathering,
-    token: Option<&str>,
-) -> Result<()> {
-    let bytes = ostrakon_party::wire::encode(signed);
+pub async fn hand_in(deployment: &Deployment, bytes: &[u8], token: Option<&str>) -> Result<()> {
     at_any(deployment, async |connection| {
-        connection.post_bytes::<serde_json::Value>("gatherings", token, bytes.clone()).await
+        connection.post_bytes::<serde_json::Value>("gatherings", token, bytes.to_vec()).await
     })
     .await
     .map(drop)
@@ -84,39 +70,37 @@ impl Joining {
     /// If no server shows what the link is for, or the link's key is another one.
     pub async fn open(http: &reqwest::Client, link: JoinLink) -> Result<Self> {
         let deployment = Deployment::open(http, &link.origin, Some(&link.servers)).await?;
-        let operators = &deployment.operators;
         let path = format!("gatherings/{}", link.gathering.to_hex());
         let shown = at_any(&deployment, async |connection| {
             connection.get::<GatheringInfo>(&path, &()).await
         });
-        let shown = shown.await?;
-        let holds = |signed: &SignedGathering| {
-            signed.verify(operators).is_ok() && signed.gathering.id(operators) == link.gathering
-        };
-        let found = shown.iter().filter_map(|info| decoded(&info.gathering)).find(holds);
+        let read =
+            ostrakon_client::Joining::read(deployment.operators, link.gathering, &shown.await?);
         let other = || failure::unproven("the servers show another join link than this one");
-        let gathering = found.ok_or_else(other)?.gathering;
-        if link.secret.key().verifying_key() != gathering.link {
+        let shown = read.ok_or_else(other)?;
+        if !shown.is_opened_by(&link.secret) {
             return Err(failure::unproven("the join link is incomplete: copy the whole link"));
         }
-        let words = shown.iter().filter_map(|info| decoded::<SignedWord>(info.word.as_ref()?));
-        let words = words.filter(|signed| gathering.check_word(operators, signed).is_ok());
-        let word = words.map(|signed| signed.word).max_by_key(|word| word.number);
-        Ok(Self { link, deployment, gathering, word })
+        Ok(Self { link, deployment, shown })
     }
 
-    fn id(&self) -> GatheringId {
-        self.link.gathering
+    /// What it is for.
+    pub fn gathering(&self) -> &Gathering {
+        self.shown.gathering()
+    }
+
+    /// The latest that its creator has said, of all that servers show.
+    pub fn word(&self) -> Option<&Word> {
+        self.shown.word()
     }
 
     fn path(&self, below: &str) -> String {
-        format!("gatherings/{}/{below}", self.id().to_hex())
+        format!("gatherings/{}/{below}", self.link.gathering.to_hex())
     }
 
     /// The account under which a device asks.
     pub fn account(&self, device: &SigningKey) -> SigningKey {
-        let seed = joining_seed(device, &self.deployment.operators, &self.id());
-        SigningKey::from_seed(seed.expose())
+        self.shown.account(device)
     }
 
     /// Asks to take part.
@@ -124,10 +108,7 @@ impl Joining {
     /// # Errors
     /// If no server takes the request.
     pub async fn ask(&self, account: &SigningKey, name: &str) -> Result<Request> {
-        let operators = &self.deployment.operators;
-        let link = (self.id(), &self.link.secret);
-        let request = Request::new(operators, link, account, name, system::unix_time());
-        self.gathering.check_request(operators, &request)?;
+        let request = self.shown.ask(account, &self.link.secret, name, system::unix_time())?;
         let (path, bytes) = (self.path("requests"), ostrakon_party::wire::encode(&request));
         at_any(&self.deployment, async |connection| {
             connection.post_bytes_silently(&path, bytes.clone()).await
@@ -141,16 +122,13 @@ impl Joining {
     /// # Errors
     /// If no server shows it.
     pub async fn requests(&self, creator: &SigningKey) -> Result<Vec<Request>> {
-        let (time, operators) = (system::unix_time(), &self.deployment.operators);
-        let signature = creator.sign(&reading_digest(operators, &self.id(), time));
+        let time = system::unix_time();
+        let signature = self.shown.sign_reading(creator, time);
         let (path, query) = (self.path("requests"), CreatorQuery { time, signature });
         let shown = at_any(&self.deployment, async |connection| {
             connection.get::<RequestsInfo>(&path, &query).await
         });
-        let texts = shown.await?.into_iter().flat_map(|info| info.requests);
-        let bytes: Vec<_> =
-            texts.filter_map(|text| BASE64URL_NOPAD.decode(text.as_bytes()).ok()).collect();
-        Ok(self.gathering.requests(operators, bytes.iter().map(Vec::as_slice)))
+        Ok(self.shown.requests(&shown.await?))
     }
 
     /// As the creator: the word that follows what was said, with this done to it, is said.
@@ -162,24 +140,14 @@ impl Joining {
         creator: &SigningKey,
         change: impl FnOnce(&mut Word),
     ) -> Result<()> {
-        let fresh = || Word {
-            gathering: self.id(),
-            number: 0,
-            admitted: [].into(),
-            refused: [].into(),
-            decision: None,
-        };
-        let mut word = self.word.clone().unwrap_or_else(fresh);
-        word.number = word.number.checked_add(1).context("no more can be said")?;
-        change(&mut word);
-        let signed = word.clone().sign(&self.deployment.operators, creator);
-        self.gathering.check_word(&self.deployment.operators, &signed)?;
+        let signed = self.shown.say(creator, 0, change)?;
         let (path, bytes) = (self.path("word"), ostrakon_party::wire::encode(&signed));
+        let word = BASE64URL_NOPAD.encode(&bytes);
         at_any(&self.deployment, async |connection| {
             connection.post_bytes_silently(&path, bytes.clone()).await
         })
         .await?;
-        self.word = Some(word);
+        self.shown.hear([word.as_str()]);
         Ok(())
     }
 }

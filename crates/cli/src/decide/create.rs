@@ -204,7 +204,7 @@ async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> R
     let operators = &joining.deployment.operators;
     let requests = joining.requests(&account.key()).await?;
     let admitted = |request: &&Request| {
-        joining.word.as_ref().is_some_and(|word| word.admitted.contains(&request.account))
+        joining.word().is_some_and(|word| word.admitted.contains(&request.account))
     };
     let admitted: Vec<_> = requests.iter().filter(admitted).collect();
     for request in &admitted {
@@ -216,7 +216,7 @@ async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> R
         plan.people.push(Asked::Account(NamedAccount { name, account: request.account.to_hex() }));
     }
     if plan.question.is_empty() {
-        plan.question.clone_from(&joining.gathering.question);
+        plan.question.clone_from(&joining.gathering().question);
     }
     plan.gathering = Some(joining.link.gathering);
     Ok(joining)

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use ostrakon_client::JoiningPlan;
 use ostrakon_decide::draft::gathering::{Request, Word};
-use ostrakon_decide::{Gathering, Invitation, JoinLink};
+use ostrakon_decide::{Invitation, JoinLink};
 use serde::Serialize;
 
 use super::State;
@@ -43,21 +44,17 @@ pub async fn run(options: Options) -> Result<()> {
     let operators = &deployment.operators;
     let link = Invitation(system::random());
     let now = system::unix_time();
-    let gathering = Gathering {
+    let plan = JoiningPlan {
         question: options.question,
-        creator: key.verifying_key(),
         link: link.key().verifying_key(),
         until: now.saturating_add(options.seconds),
         nonce: system::random(),
-        servers: operators.digest,
     };
-    let signed = gathering.sign(operators, &key);
-    signed.verify(operators)?;
-    signed.check_time(now)?;
-    hand_in(&deployment, &signed, token.as_deref()).await?;
+    let made = ostrakon_client::Joining::make(*operators, &key, plan, now)?;
+    hand_in(&deployment, &made.bytes(), token.as_deref()).await?;
     let link = JoinLink {
         origin: deployment.entrance.clone(),
-        gathering: signed.gathering.id(operators),
+        gathering: made.id(),
         servers: operators.digest,
         secret: link,
     };
@@ -120,7 +117,7 @@ pub async fn answer(options: Answers) -> Result<()> {
     let key = options.state.account()?.key();
     let mut joining = Joining::open(&http_client()?, options.link).await?;
     ensure!(
-        joining.gathering.creator == key.verifying_key(),
+        joining.gathering().creator == key.verifying_key(),
         "this device has not made the join link: only its creator sees who asks"
     );
     let operators = joining.deployment.operators;
@@ -151,7 +148,7 @@ pub async fn answer(options: Answers) -> Result<()> {
         };
         joining.say(&key, change).await?;
     }
-    let state = |request: &Request| match &joining.word {
+    let state = |request: &Request| match joining.word() {
         Some(word) if word.admitted.contains(&request.account) => "approved",
         Some(word) if word.refused.contains(&request.account) => "refused",
         _ => "waiting",

@@ -36,7 +36,7 @@ pub async fn run(options: Options) -> Result<()> {
     let mut joining = Joining::open(&http, options.link.clone()).await?;
     let key = joining.account(&device);
     let own = key.verifying_key();
-    let known = joining.word.as_ref().is_some_and(|word| word.admitted.contains(&own));
+    let known = joining.word().is_some_and(|word| word.admitted.contains(&own));
     if !known {
         let request = joining.ask(&key, &options.name).await?;
         let digits = request.digits(&joining.deployment.operators);
@@ -46,7 +46,7 @@ pub async fn run(options: Options) -> Result<()> {
     }
     let mut pauses = Pauses::new(Duration::from_millis(500), Duration::from_secs(5));
     loop {
-        if let Some(word) = &joining.word {
+        if let Some(word) = joining.word() {
             if word.refused.contains(&own) {
                 bail!("the creator has refused the request");
             }

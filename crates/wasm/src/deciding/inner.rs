@@ -1,6 +1,5 @@
 //! What the bindings compute, without the browser.
 
-use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
 use ostrakon_decide::{self as decide, Archive, Chain, DecisionId, Draft, Refused, Report};
 use serde::Serialize;
@@ -15,12 +14,6 @@ fn text<T: std::fmt::Display>(error: T) -> String {
 
 fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("{what} is malformed: {error}"))
-}
-
-pub fn base64(text: &str) -> Result<Vec<u8>, String> {
-    BASE64URL_NOPAD
-        .decode(text.as_bytes())
-        .map_err(|_| "the server sent what is not base64url".to_owned())
 }
 
 pub fn decision_id(text: &str) -> Result<DecisionId, String> {

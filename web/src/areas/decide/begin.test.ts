@@ -45,7 +45,7 @@ function listOf(you: number): string {
 }
 
 /** Has a join link made at servers that answer so; what they were given, and what was kept then. */
-async function gathered(statuses: number[]) {
+async function gathered(statuses: number[], change: Partial<Wish> = {}) {
   const given: { code: string | null; link: Uint8Array<ArrayBuffer>; kept: number }[] = [];
   const account = await Account.open(memory(), async (act) => act());
   vi.stubGlobal('fetch', async (url: string, { headers, body }: RequestInit) => {
@@ -57,7 +57,8 @@ async function gathered(statuses: number[]) {
     return new Response('{"detail":"no"}', { status: statuses[party] ?? 500 });
   });
   const plan = { wish, guests: [], policy: 'token' as const };
-  const made = gather(wish, plan, account, 'secret', ORIGIN).catch((error: unknown) => error);
+  const wished = { ...wish, ...change };
+  const made = gather(wished, plan, account, 'secret', ORIGIN).catch((error: unknown) => error);
   return { made: await made, given, account };
 }
 
@@ -70,7 +71,8 @@ test('a join link is kept before any server has it, and one server that takes it
   expect(link?.servers).toBe(serversDigest(listOf(0)));
   const deployment = new Deployment(listOf(0));
   for (const { link: bytes } of given) {
-    const read = JoinLink.read(deployment, link?.id ?? '', toBase64(bytes));
+    const shown = JSON.stringify([{ gathering: toBase64(bytes) }]);
+    const read = JoinLink.read(deployment, link?.id ?? '', shown);
     expect(JSON.parse(read.about())).toMatchObject({
       question: 'Shall we?',
       creator: account.key.publicKey(),
@@ -82,4 +84,11 @@ test('a join link that no server takes is not made, and the refusal is told', as
   const { made } = await gathered([403, 403, 403]);
   expect(made).toBeInstanceOf(Problem);
   expect(made).toMatchObject({ status: 403, message: 'no' });
+});
+
+test('a join link of which no server would take the time is neither kept nor handed in', async () => {
+  const acceptBy = new Date(Date.now() + 61 * 86_400_000).toISOString();
+  const { made, given, account } = await gathered([201, 201, 201], { acceptBy });
+  expect(made).toMatchObject({ status: 422, message: 'a join link lasts for at most 60 days' });
+  expect([given, account.links()]).toEqual([[], []]);
 });

@@ -14,6 +14,7 @@ import {
 import { beginBy, beginWithStock } from '../../lib/decisions/beginning';
 import { systemClock } from '../../lib/page/clock';
 import { DecisionServer } from '../../lib/decisions/decisions';
+import { Problem } from '../../lib/servers/api';
 import type { Reason } from '../../lib/servers/reason';
 import { operatorsOf } from '../../lib/servers/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
@@ -85,6 +86,15 @@ export async function begin(
   return { id, address: decisionLink('', id, digest).slice(1) };
 }
 
+/** Does something that is refused as the servers would refuse it. */
+function asServersSay<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw new Problem(422, error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Makes a join link, and returns where its creator sees who asks: an address within this page. */
 export async function gather(
   wish: Wish,
@@ -100,7 +110,9 @@ export async function gather(
   const nonce = crypto.getRandomValues(new Uint8Array(16));
   const question = normalised(wish.question);
   const deployment = new Deployment(raw);
-  const link = JoinLink.make(deployment, account.key, secret, question, until, nonce);
+  const now = BigInt(Math.floor(Date.now() / 1000));
+  const make = () => JoinLink.make(deployment, account.key, secret, question, until, nonce, now);
+  const link = asServersSay(make);
   const place = { gathering: link.id(), servers: digest };
   const address = joinLink('', place.gathering, place.servers, secret.invitation()).slice(1);
   // Kept before it exists, as invitations are.

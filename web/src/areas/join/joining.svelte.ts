@@ -4,7 +4,7 @@
 import { t } from './messages';
 import { Account, type Joining as Kept } from '../../lib/decisions/account';
 import { joinLink } from '../../lib/page/addresses';
-import { Problem } from '../../lib/servers/api';
+import { Problem, toBase64 } from '../../lib/servers/api';
 import { systemClock, type Clock } from '../../lib/page/clock';
 import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/page/cryptography';
 import { DecisionServer } from '../../lib/decisions/decisions';
@@ -15,7 +15,7 @@ import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { count, list, optional, record, text, type Of } from '../../lib/servers/shape';
 import { LocalizedError } from '../../lib/servers/localized';
 
-const aboutShape = record({ question: text, creator: text, link: text, until: count });
+const aboutShape = record({ question: text, creator: text, until: count });
 const askingShape = list(record({ name: text, account: text, time: count, digits: text }));
 const saidShape = record({
   number: count,
@@ -147,17 +147,11 @@ export class Joining {
     this.servers = operators.map(({ api }) => api);
     this.deployment = new Deployment(raw);
     this.account = await Account.open(this.storage);
-    const deployment = this.deployment;
-    const shown = await atAny(this.servers, async (server) => {
-      const info = await server.gathering(gathering);
-      return JoinLink.read(deployment, gathering, info.gathering);
-    });
-    const [link] = shown;
-    if (!link) throw new WrongServers(this.origin);
+    const shown = await atAny(this.servers, (server) => server.gathering(gathering));
+    const link = JoinLink.read(this.deployment, gathering, JSON.stringify(shown));
+    if (!link.isOpenedBy(secret)) throw new LocalizedError(t.incomplete);
     this.link = link;
     this.about = aboutShape(JSON.parse(link.about()));
-    if (DeviceKey.fromInvitation(secret).publicKey() !== this.about.link)
-      throw new LocalizedError(t.incomplete);
     this.kept = this.account.links().find(({ id }) => id === gathering) ?? fresh(this.place);
     this.own = link.account(this.account.key);
     this.digits = link.digits(this.own);
@@ -173,11 +167,8 @@ export class Joining {
     const { link, account } = this;
     if (!link || !account) return;
     const { gathering } = this.place;
-    const words = await atAny(this.servers, async (server) => {
-      const { word } = await server.gathering(gathering);
-      return word === null ? null : saidShape(JSON.parse(link.said(word)));
-    });
-    for (const said of words) if (said && said.number > (this.said?.number ?? 0)) this.said = said;
+    const shown = await atAny(this.servers, (server) => server.gathering(gathering));
+    this.hear(shown.flatMap(({ word }) => (word === null ? [] : [word])));
     if (!this.creates) return;
     const time = this.now();
     const signature = link.signReading(account.key, time);
@@ -186,6 +177,12 @@ export class Joining {
     );
     // Each server keeps its own list: what one passes over, another one shows.
     this.asking = askingShape(JSON.parse(link.requests(JSON.stringify(all.flat()))));
+  }
+
+  /** Takes in what the creator has said, as servers show it. */
+  private hear(words: string[]): void {
+    const said = this.link?.hear(JSON.stringify(words));
+    if (said !== undefined) this.said = saidShape(JSON.parse(said));
   }
 
   /** Asks to take part by this name. */
@@ -227,10 +224,10 @@ export class Joining {
   ): Promise<void> {
     const { link, account, kept } = this;
     if (!link || !account || !kept) return;
-    const number = Math.max(kept.number, this.said?.number ?? 0) + 1;
+    const number = link.nextNumber(kept.number);
     const accounts = admitted.map(({ account: one }) => one);
-    const said: Said = { number, admitted: accounts, refused, decision };
-    const word = link.say(account.key, JSON.stringify(said));
+    const saying = { kept: kept.number, admitted: accounts, refused, decision };
+    const word = link.say(account.key, JSON.stringify(saying));
     // Written down first: a later word must have a higher number.
     await this.keep({ number, admitted, refused });
     await atAny(this.servers, (server) =>
@@ -240,7 +237,7 @@ export class Joining {
         this.stopped.signal,
       ),
     );
-    this.said = said;
+    this.hear([toBase64(word)]);
   }
 
   private async keep(change: Partial<Kept>): Promise<void> {
