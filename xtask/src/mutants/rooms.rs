@@ -490,8 +490,8 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "noise that is taken for a message",
         package: "ostrakon-asynchromix",
-        suite: Some("asynchromix"),
-        test: "what_a_participant_says_is_changed",
+        suite: None,
+        test: "a_row_that_is_changed_anywhere",
         edits: &[Edit {
             file: "crates/asynchromix/src/row.rs",
             from: "tag(room, epoch, rest)[..] != *found",
@@ -571,8 +571,8 @@ pub(super) const ROOMS: &[Tested] = &[
         test: "a_server_that_was_away_catches_up",
         edits: &[Edit {
             file: "crates/asynchromix/src/service/catching_up.rs",
-            from: "if let Some(bytes) = states.get(&commits) {",
-            to: "if let Some(bytes) = states.get(&commits).filter(|_| commits == 0) {",
+            from: "Message::AskState(commits) if self.catching.serves(from, OF_STATE) => {",
+            to: "Message::AskState(commits) if commits == u64::MAX => {",
         }],
     },
 ];

@@ -84,10 +84,15 @@ struct Visits {
     searched: u64,
     /// An epoch, and up to which arrival everybody has a slot in it.
     seated: (u64, u64),
+    /// Grows whenever somebody comes or leaves.
+    changes: u64,
+    /// How many had no slot, at which version of the room and after how many changes.
+    without_slot: Option<((u64, u64), u32)>,
 }
 
 impl Visits {
     fn insert(&mut self, key: VerifyingKey, visit: Visit) {
+        self.changes += 1;
         if let Some(origin) = visit.origin {
             *self.by_origin.entry(origin).or_default() += 1;
         }
@@ -115,6 +120,7 @@ impl Visits {
     }
 
     fn leave(&mut self, visit: Visit) {
+        self.changes += 1;
         self.by_arrival.remove(&visit.arrival);
         if let Some(origin) = visit.origin
             && let Some(count) = self.by_origin.get_mut(&origin)
@@ -222,11 +228,23 @@ impl Presence {
         u32::try_from(visits.by_key.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many of the latest who came, [`MOST_SLOTS`] at most, are not `seated`.
-    pub fn count_waiting(&self, room: &RoomId, seated: impl Fn(&VerifyingKey) -> bool) -> u32 {
-        let Some(visits) = self.rooms.get(room) else { return 0 };
+    /// How many of the latest who came, [`MOST_SLOTS`] at most, are not `seated`. A change of the
+    /// room wakes all who follow it at once: they are counted once for each of its versions.
+    pub fn count_waiting(
+        &mut self,
+        room: &RoomId,
+        version: u64,
+        seated: impl Fn(&VerifyingKey) -> bool,
+    ) -> u32 {
+        let Some(visits) = self.rooms.get_mut(room) else { return 0 };
+        let state = (version, visits.changes);
+        if let Some((_, count)) = visits.without_slot.filter(|(counted, _)| *counted == state) {
+            return count;
+        }
         let latest = visits.by_arrival.values().rev().take(MOST_SLOTS);
-        u32::try_from(latest.filter(|key| !seated(key)).count()).unwrap_or(u32::MAX)
+        let count = u32::try_from(latest.filter(|key| !seated(key)).count()).unwrap_or(u32::MAX);
+        visits.without_slot = Some((state, count));
+        count
     }
 
     /// Who is there and is not `seated` in an epoch, first come first, as many as one announcement
@@ -326,6 +344,29 @@ mod tests {
         presence.note(ROOM, visitor(5), 1, NINE).unwrap();
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![key(5)], 1));
         assert_eq!(waiting(&mut presence, 8, &[]).0.len(), 5, "another epoch, other slots");
+    }
+
+    #[test]
+    fn who_has_no_slot_is_counted_once_for_each_version_of_the_room() {
+        let mut presence = Presence::default();
+        for n in 1..=4 {
+            presence.note(ROOM, visitor(n), 0, NINE).unwrap();
+        }
+        let count = |presence: &mut Presence, version: u64, seated: &[u8]| {
+            let asked = std::cell::Cell::new(0);
+            let waiting = presence.count_waiting(&ROOM, version, |known| {
+                asked.set(asked.get() + 1);
+                seated.iter().any(|n| *known == key(*n))
+            });
+            (waiting, asked.get())
+        };
+        assert_eq!(count(&mut presence, 1, &[1]), (3, 4));
+        assert_eq!(count(&mut presence, 1, &[1]), (3, 0), "nothing has changed");
+        assert_eq!(count(&mut presence, 2, &[1, 2]), (2, 4), "slots were given out");
+        presence.note(ROOM, visitor(5), 0, NINE).unwrap();
+        assert_eq!(count(&mut presence, 2, &[1, 2]), (3, 5), "somebody came");
+        presence.missed(&ROOM, &key(4), LASTING_MS);
+        assert_eq!(count(&mut presence, 2, &[1, 2]), (2, 4), "somebody left");
     }
 
     #[test]

@@ -254,8 +254,8 @@ impl Core {
 
     /// How many are present here and have no slot.
     fn count_waiting(&self, id: &RoomId, room: &Room) -> u32 {
-        let presence = self.presence.lock().expect("no panic while held");
-        presence.count_waiting(id, |key| {
+        let mut presence = self.presence.lock().expect("no panic while held");
+        presence.count_waiting(id, room.version, |key| {
             room.collecting.as_ref().is_some_and(|epoch| epoch.slot_of(key).is_some())
         })
     }
