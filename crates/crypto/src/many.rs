@@ -153,6 +153,7 @@ pub fn keyed_blocks<'k>(
     loop {
         let mut count = 0;
         for (place, value) in group.iter_mut().zip(&mut values) {
+            debug_assert!(value.1[length..].iter().all(|b| *b == 0), "filled up with zeros");
             *place = value;
             count += 1;
         }

@@ -104,6 +104,16 @@ pub(crate) enum Hashed {
     Leaf = 2,
 }
 
+impl Hashed {
+    /// Bytes of the slot.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Mask => SLOT_SEED,
+            Self::Leaf => 2 * SLOT_SEED,
+        }
+    }
+}
+
 /// Bytes that are hashed before those of the slot: what they are, and which slot.
 pub(crate) const NAME: usize = 1 + 4;
 

@@ -30,7 +30,7 @@ impl<'a> Run<'a> {
 
     /// Puts the hash of its mask seed in the place of that, in the entries of these slots.
     pub fn hash_masks(&self, of: impl Fn(u32) -> bool) {
-        self.hash(Hashed::Mask, SLOT_SEED, of, |entry, hash| {
+        self.hash(Hashed::Mask, of, |entry, hash| {
             let mut hashed = entry.get();
             hashed[..SLOT_SEED].copy_from_slice(&hash[..SLOT_SEED]);
             entry.set(hashed);
@@ -39,22 +39,22 @@ impl<'a> Run<'a> {
 
     /// Puts the leaf in the place of what it is made of, in the entries of these slots.
     pub fn hash_leaves(&self, of: impl Fn(u32) -> bool) {
-        self.hash(Hashed::Leaf, ENTRY, of, |entry, hash| entry.set(*hash));
+        self.hash(Hashed::Leaf, of, |entry, hash| entry.set(*hash));
     }
 
     fn hash(
         &self,
         what: Hashed,
-        length: usize,
         of: impl Fn(u32) -> bool,
         put: impl Fn(&Cell<[u8; ENTRY]>, &[u8; 32]),
     ) {
         let of = &of;
         let chosen = || (self.first..).zip(self.entries).filter(move |(slot, _)| of(*slot));
-        let blocks = chosen()
-            .map(|(slot, entry)| (self.context.key(), block(slot, what, &entry.get()[..length])));
+        let blocks = chosen().map(|(slot, entry)| {
+            (self.context.key(), block(slot, what, &entry.get()[..what.bytes()]))
+        });
         let mut results = chosen();
-        many::keyed_blocks(NAME + length, blocks, |_, hash| {
+        many::keyed_blocks(NAME + what.bytes(), blocks, |_, hash| {
             let (_, entry) = results.next().expect("there are as many as were hashed");
             put(entry, hash);
         });

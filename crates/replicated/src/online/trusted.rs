@@ -167,9 +167,8 @@ impl Epoch<'_> {
         let mut rows = Vec::with_capacity(shown.len() * width);
         for (slot, masked) in accepted {
             let mut row = masked.clone();
-            let at = *slot as usize * 32;
-            let entry = &masks[at..at + 32];
-            let (mask, pad) = (&entry[..SLOT_SEED], &entry[SLOT_SEED..]);
+            let at = *slot as usize * 2 * SLOT_SEED;
+            let (mask, pad) = masks[at..][..2 * SLOT_SEED].split_at(SLOT_SEED);
             let theirs = SlotSeeds {
                 mask: mask.try_into().expect("half"),
                 pad: pad.try_into().expect("half"),
