@@ -81,7 +81,8 @@ pub trait Job: Send + Sync + 'static {
 
     /// The state before the first word. `known` are the subjects that began at this server
     /// ([`Filed::begins`]): those whose first words are not played now ended with an earlier
-    /// generation.
+    /// generation. A server that has lost its data does not know of them, so they are not the same
+    /// on all servers: nothing that [`State::judge`] says may depend on them.
     fn empty(&self, servers: &Servers, known: BTreeSet<Subject>) -> Box<dyn State>;
 
     /// Whether no honest server says this, whatever was said before: part of [`State::judge`] by
@@ -134,6 +135,8 @@ pub trait State: AnyState + fmt::Debug + Send + Sync {
     }
 
     /// What `me` says by itself at this time, in milliseconds since 1970: nothing that it has said.
+    /// What is more than the state and the time tell, such as something drawn, the driver says
+    /// ([`Port::say`]).
     fn due(&self, me: PartyId, now: u64) -> Option<(Subject, Vec<u8>)> {
         let _ = (me, now);
         None
@@ -145,9 +148,11 @@ pub trait State: AnyState + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The word by which a server says what somebody asks of it over HTTP. A signature in it is
-    /// checked before anything that depends on who signed. A job that has more to look at than its
-    /// state answers requests by its driver instead, over paths of its own.
+    /// The word by which a server says what somebody asks of it over HTTP. It is judged before it
+    /// is said: an invalid one is refused (422), and one that changes nothing is not said, but
+    /// answered as if it were (201). A signature in it is checked before anything that depends on
+    /// who signed. A job that has more to look at than its state, or must know at which server it
+    /// is, answers requests by its driver instead, over paths of its own.
     ///
     /// # Errors
     /// What to answer.

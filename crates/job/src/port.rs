@@ -79,7 +79,13 @@ pub trait Port: Storage {
     /// copy of its data is lost when the newest is put back.
     fn may_speak(&self) -> BoxFuture<'_, Result<(), ServiceError>>;
 
-    /// Says a word. It is on disk when this returns.
+    /// Says a word. It is judged first, and not said if it changes nothing. It is on disk when this
+    /// returns, and comes to the others as soon as they are there.
+    ///
+    /// # Errors
+    /// `Refused` if it is invalid by what this server has heard; `Internal` if the disk does not
+    /// work; `Unavailable` if the server is being stopped, or its data are older than what it has
+    /// said. What must be said all the same, [`State::undone`] asks for after the next start.
     fn say(&self, subject: Subject, word: Vec<u8>) -> BoxFuture<'_, Result<(), ServiceError>>;
 
     /// Puts something on the operator's record: who did what, and to what. Nothing of what people
