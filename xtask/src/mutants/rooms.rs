@@ -490,7 +490,7 @@ pub(super) const ROOMS: &[Tested] = &[
     Tested {
         name: "noise that is taken for a message",
         package: "ostrakon-asynchromix",
-        suite: None,
+        suite: Some("asynchromix"),
         test: "a_row_that_is_changed_anywhere",
         edits: &[Edit {
             file: "crates/asynchromix/src/row.rs",

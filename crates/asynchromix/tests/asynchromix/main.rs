@@ -13,6 +13,7 @@ mod liar;
 mod lies;
 mod life;
 mod limits;
+mod rows;
 mod sabotage;
 mod storms;
 mod trial;
