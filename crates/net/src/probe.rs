@@ -46,8 +46,9 @@ pub struct Acquaintance {
 /// One end's measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Measurements {
-    /// When this end's last probe left.
-    sent: Option<u64>,
+    /// When this end's last two probes left. Both ends begin with a link, and send at one pace: a
+    /// probe that crosses the last one answers the one before.
+    sent: [Option<u64>; 2],
     /// The peer's last probe: when it left and came.
     heard: Option<(u64, u64)>,
     /// How long the way there and back took, and how far the peer was ahead.
@@ -58,13 +59,13 @@ pub(crate) struct Measurements {
 impl Measurements {
     /// A new link: what is on its way on the old one does not count.
     pub fn restart(&mut self) {
-        self.sent = None;
+        self.sent = [None; 2];
         self.heard = None;
     }
 
     /// The next probe.
     pub fn next(&mut self, now: u64, about: &Bytes) -> Probe {
-        self.sent = Some(now);
+        self.sent = [Some(now), self.sent[0]];
         Probe { sent: now, answers: self.heard, about: about.to_vec() }
     }
 
@@ -73,7 +74,8 @@ impl Measurements {
         let Probe { sent, answers, about } = probe;
         self.about = about.into();
         self.heard = Some((sent, now));
-        let Some((ours, theirs)) = answers.filter(|(ours, _)| self.sent == Some(*ours)) else {
+        let Some((ours, theirs)) = answers.filter(|(ours, _)| self.sent.contains(&Some(*ours)))
+        else {
             return;
         };
         // The peer chose two of these; wide arithmetic takes them all.
@@ -129,6 +131,19 @@ mod tests {
             Some(-59_998),
             "of its own first probe, answered by the quick second one"
         );
+    }
+
+    #[test]
+    fn probes_that_cross_each_time_answer_each_other_too() {
+        let (mut a, mut b) = (Measurements::default(), Measurements::default());
+        let mut probe = |at| {
+            let (of_a, of_b) = (a.next(at, &Bytes::new()), b.next(at + 7_000, &Bytes::new()));
+            a.take(of_b, at + 80);
+            b.take(of_a, at + 7_080);
+            (a.ahead(), b.ahead())
+        };
+        assert_eq!(probe(1_000), (None, None));
+        assert_eq!(probe(11_000), (Some(7_000), Some(-7_000)));
     }
 
     #[test]

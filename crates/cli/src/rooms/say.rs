@@ -173,8 +173,11 @@ impl Progress {
             self.bar.suspend(|| eprintln!("{words}"));
             self.overdue = Some(words);
         }
-        // What is handed in has its place: now the servers count it, too.
-        if let Some(words) = missing_in_words(self.missing).filter(|_| self.waits && !self.told) {
+        // What is handed in has its place: now the servers count it, too. Where none counts
+        // anybody, that was said before.
+        let counted = statuses.iter().flatten().any(|status| status.present.iter().any(|n| *n > 0));
+        let tells = self.waits && counted && !self.told;
+        if let Some(words) = missing_in_words(self.missing).filter(|_| tells) {
             self.told = true;
             self.bar.suspend(|| eprintln!("{words}"));
         }
@@ -371,6 +374,7 @@ mod tests {
         let trust = Trust::one_of_three();
         progress.look(&[status([0, 0, 0], 3), None, None], &trust);
         progress.happened(Event::Submitted { epoch: 7, message: true });
+        progress.look(&[status([0, 0, 0], 3), None, None], &trust);
         assert!(!progress.told, "its own place is not counted yet");
         progress.look(&[status([1, 0, 0], 3), None, None], &trust);
         assert!(progress.told && progress.bar.message().starts_with("handed in for epoch 7"));
