@@ -344,7 +344,7 @@ pub(super) const CLARION: &[Tested] = &[
         edits: &[Edit {
             file: EPOCH,
             from: "Some(before) if before.contradicts(&header) => {",
-            to: "Some(before) if before.contradicts(&header) && headers.is_empty() => {",
+            to: "Some(before) if before.contradicts(&header) && party > 2 => {",
         }],
     },
     Tested {
