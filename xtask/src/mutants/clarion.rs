@@ -340,7 +340,7 @@ pub(super) const CLARION: &[Tested] = &[
         name: "tables that sender and receiver state otherwise",
         package: "ostrakon-additive",
         suite: Some("additive"),
-        test: "table_exchanged_after_coin",
+        test: "a_table_is_stated_otherwise",
         edits: &[Edit {
             file: EPOCH,
             from: "Some(before) if before.contradicts(&header) => {",

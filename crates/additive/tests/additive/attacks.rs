@@ -182,6 +182,30 @@ fn table_exchanged_after_coin() {
     assert!([0, 2].iter().all(|honest| !matches!(results[*honest], Some(Ok(_)))));
 }
 
+/// A server says of its own table that it was another one than it sent: it has signed two.
+#[test]
+fn a_table_is_stated_otherwise_than_it_was_sent() {
+    let scene = Scene::new(14, 4, WIDTH as u32);
+    for corrupt in 0..3 {
+        let key = scene.deployment.world.key(PartyId(corrupt));
+        let network = scene.deployment.corrupt(corrupt, move |_, message| {
+            is(message, Kind::TableStatement).then(|| {
+                let mut headers: Vec<SignedHeader> = wire::decode(&message.body).unwrap();
+                let own = |signed: &&mut SignedHeader| signed.header.from == PartyId(corrupt);
+                let signed = headers.iter_mut().find(own).expect("it sends a table");
+                signed.header.digest.0[0] ^= 1;
+                *signed = signed.header.sign(&key);
+                wire::encode(&headers)
+            })
+        });
+        let results = scene.run(&network);
+        for honest in (0..3).filter(|id| *id != corrupt) {
+            let fault = scene.fault(&results[usize::from(honest)]);
+            assert_eq!(fault.culprit, PartyId(corrupt), "by {honest}");
+        }
+    }
+}
+
 /// After Ready a corrupt P2 says nothing more, or says that it has stopped: P1 has S already and
 /// the two others open the same board.
 #[test]

@@ -179,4 +179,13 @@ fn who_has_another_own_list_on_record_goes_no_further() {
     assert!(said(&second, 1, echo(steps::SUBMISSION_LIST)).is_empty(), "P2 echoes");
     assert!(said(&second, 1, steps::SEAL_VOTE).is_empty(), "P2 votes");
     assert_eq!(scene.fault(&results[0]).culprit, PartyId(1), "its signatures are its own");
+    // Whoever hears of the two from the others passes that on: of itself it says nothing.
+    let marks: [Memory; 3] = Default::default();
+    scene.run_with(&drops(&scene, 0, Kind::SeedStatement), without(0), &marks);
+    let unheard = drops(&scene, 0, Kind::Abort);
+    let (party, step) = (PartyId(2), Target::Step(Kind::Abort.step()));
+    let key = scene.deployment.world.key(party);
+    unheard.corrupt(Saboteur::new(party, key, 0, step, Mutation::Drop, Default::default()));
+    let results = scene.run_with(&unheard, without(1), &marks);
+    assert!(results[1].is_none(), "P2 waits");
 }
