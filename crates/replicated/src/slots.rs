@@ -119,6 +119,7 @@ pub(crate) const NAME: usize = 1 + 4;
 
 /// What is hashed, filled up with zeros to a block.
 pub(crate) fn block(slot: u32, what: Hashed, body: &[u8]) -> [u8; BLOCK] {
+    debug_assert_eq!(body.len(), what.bytes(), "all that is hashed of a slot");
     let mut block = [0; BLOCK];
     block[0] = what as u8;
     block[1..NAME].copy_from_slice(&slot.to_le_bytes());
