@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
-use ostrakon_client::{
-    Arrived, Arriving, ArrivingFailure, ArrivingNews, Destination, Http, Millis,
-};
+use ostrakon_client::{Arrived, Arriving, ArrivingFailure, ArrivingNews, Destination, Http};
 use ostrakon_crypto::Secret;
 use ostrakon_party::PartyId;
 
@@ -75,10 +73,6 @@ impl Way {
 }
 
 impl Transport for Way {
-    fn now(&self) -> Millis {
-        system::unix_millis()
-    }
-
     fn exchange(
         self: Arc<Self>,
         party: PartyId,

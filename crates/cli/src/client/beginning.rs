@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
+use ostrakon_client::Http;
 use ostrakon_client::visitor::{Beginning, BeginningAction, BeginningNews, NotBegun};
-use ostrakon_client::{Http, Millis};
 use ostrakon_crypto::Secret;
 use ostrakon_decide::{Draft, Invitation, Link, SignedRecord};
 use ostrakon_party::PartyId;
@@ -24,10 +24,6 @@ struct Creator {
 }
 
 impl Transport for Creator {
-    fn now(&self) -> Millis {
-        system::unix_millis()
-    }
-
     fn exchange(
         self: Arc<Self>,
         party: PartyId,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::future::BoxFuture;
 use ostrakon_client::visitor::{Action, Deed, Failure, Filling, News, Refusal, Stock, Visitor};
-use ostrakon_client::{Arrived, Destination, Http, Millis};
+use ostrakon_client::{Arrived, Destination, Http};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_decide::{
     Archive, Chain, DecisionId, Link, Memory, Opening, Operators, Outcome, Receipt, Refused, Stage,
@@ -109,10 +109,6 @@ impl Deployment {
 }
 
 impl Transport for Deployment {
-    fn now(&self) -> Millis {
-        system::unix_millis()
-    }
-
     fn exchange(
         self: Arc<Self>,
         party: PartyId,

@@ -277,10 +277,6 @@ impl Room {
 }
 
 impl Transport for Room {
-    fn now(&self) -> Millis {
-        system::unix_millis()
-    }
-
     fn exchange(
         self: Arc<Self>,
         party: PartyId,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use futures::future::BoxFuture;
 use ostrakon_client::host::{Opening, OpeningFailure, OpeningNews};
-use ostrakon_client::{Http, Millis, servers_of};
+use ostrakon_client::{Http, servers_of};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_mixing::link::Link;
 use ostrakon_mixing::{RoomDescriptor, RoomId};
@@ -121,10 +121,6 @@ impl Servers {
 }
 
 impl Transport for Servers {
-    fn now(&self) -> Millis {
-        system::unix_millis()
-    }
-
     fn exchange(
         self: Arc<Self>,
         party: PartyId,

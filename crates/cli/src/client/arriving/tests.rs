@@ -2,6 +2,7 @@ use std::path::Path;
 
 use axum::Router;
 use axum::routing::get;
+use ostrakon_client::Millis;
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_party::{Servers, SessionId};
 use serde_json::json;

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use ostrakon_client::servers_of;
+use ostrakon_client::{Millis, servers_of};
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_decide::{DecisionId, Operators};
 

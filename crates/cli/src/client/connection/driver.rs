@@ -20,10 +20,14 @@ use ostrakon_client::{
 };
 use ostrakon_party::PartyId;
 
+use crate::system;
+
 /// Clock and network.
 pub trait Transport: Send + Sync + 'static {
     /// Milliseconds since 1970.
-    fn now(&self) -> Millis;
+    fn now(&self) -> Millis {
+        system::unix_millis()
+    }
 
     /// Sends a request to a server, which has so long to answer: the HTTP status, and what came
     /// with it. Without an answer the status is 0.

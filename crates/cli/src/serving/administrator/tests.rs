@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use ostrakon_client::Millis;
+
 use super::*;
 use crate::client::connection::driver::played::play;
 use crate::exchange::Played;
