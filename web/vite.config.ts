@@ -5,6 +5,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+import { compressed } from './build/compressed';
 import { hashes } from './build/hashes';
 
 const WORKER = 'service-worker.js';
@@ -43,7 +44,7 @@ function pageFiles(): Plugin {
 // The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in
 // the document.
 export default defineConfig({
-  plugins: [svelte(), pageFiles(), hashes()],
+  plugins: [svelte(), pageFiles(), hashes(), compressed()],
   base: './',
   // One world for all files of a process: what they import is read and compiled once, not fifty
   // times. No test leaves anything behind in it.

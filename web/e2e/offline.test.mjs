@@ -1,7 +1,7 @@
 // The page without a network or without anybody at it, and as it is kept on the device.
 
 import { strict as assert } from 'node:assert';
-import { appendFile } from 'node:fs/promises';
+import { appendFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { test } from './support/test.mjs';
@@ -48,7 +48,7 @@ test('a page that nobody looks at stops taking part, whatever it has to say, and
   deployment,
 }) => {
   const [link] = await deployment.room('Lethe');
-  const anna = await Visitor.arrive(browser);
+  const anna = (await Visitor.arrive(browser)).notesRequests();
   await anna.page.clock.install();
   await anna.join(link);
   await anna.takesPart();
@@ -121,7 +121,10 @@ test('the page can be installed, and a newer one waits until the reader asks for
   );
   await visitor.page.reload();
   assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
-  await appendFile(path.join(deployment.files, 'service-worker.js'), '\n// newer\n');
+  const worker = path.join(deployment.files, 'service-worker.js');
+  await appendFile(worker, '\n// newer\n');
+  // What lies compressed beside it is the former one.
+  await Promise.all(['br', 'gz'].map((ending) => rm(`${worker}.${ending}`)));
   await visitor.page.evaluate(async () =>
     (await navigator.serviceWorker.getRegistration())?.update(),
   );
