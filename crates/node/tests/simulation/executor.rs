@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use ostrakon_crypto::{Digest, Transcript};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use crate::random::Random;
 
@@ -22,6 +23,20 @@ pub type Owner = u64;
 pub const OUTSIDE: Owner = 0;
 /// Virtual time begins here, in milliseconds since 1970.
 const BEGINNING_MS: u64 = 1_800_000_000_000;
+
+/// The processors that this program may use.
+pub fn processors() -> Vec<usize> {
+    let set = sched_getaffinity(None).expect("of this thread");
+    (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect()
+}
+
+/// Keeps this thread on a processor, and with it those of the databases that it starts. One of them
+/// waits while another one works: on two processors they would do so for a third of the time.
+pub fn stay_on(processor: usize) {
+    let mut set = CpuSet::new();
+    set.set(processor);
+    sched_setaffinity(None, &set).expect("it is one of those that may be used");
+}
 
 type Ready = Arc<Mutex<BTreeSet<u64>>>;
 
@@ -59,6 +74,7 @@ pub struct Executor {
 
 impl Executor {
     pub fn new(seed: u64) -> Self {
+        stay_on(sched_getcpu());
         let state = State {
             now: 0,
             tasks: BTreeMap::new(),

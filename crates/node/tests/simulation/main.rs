@@ -28,12 +28,13 @@ mod scenario;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use scenario::{Report, Setting};
 
-/// How long the test takes unless it is told how many seeds to run.
-const SHORT: Duration = Duration::from_secs(10);
+/// Seeds of a run of the gate: with them there are deployments of two to seven servers, one of them
+/// of Ruffle.
+const USUAL: u64 = 13;
 /// Seeds of a nightly run.
 const NIGHTLY: u64 = 2000;
 /// After so many failures it is enough, unless told otherwise.
@@ -62,26 +63,22 @@ fn number(name: &str) -> Option<u64> {
         .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
-/// Runs seeds on all processors until there are no more or the time is over.
+/// Runs seeds on all processors.
 ///
 /// # Panics
 /// If one fails, with the seeds that did.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how many seeds are run depends on the time there is"
-)]
-pub fn run_many(count: u64, limit: Option<Duration>, run: impl Fn(u64) + Sync) {
+#[expect(clippy::disallowed_methods, reason = "how long it took is for the reader's eyes only")]
+pub fn run_many(count: u64, run: impl Fn(u64) + Sync) {
     let first = number("OSTRAKON_FROM").unwrap_or(0);
-    let count = count.saturating_add(first);
+    let end = first.saturating_add(count);
     let (begun, next, done) = (Instant::now(), AtomicU64::new(first), AtomicU64::new(0));
     let failed = Mutex::new(Vec::new());
     let most = number("OSTRAKON_FAILURES").unwrap_or(MOST_FAILURES);
-    let work = || {
-        while limit.is_none_or(|limit| begun.elapsed() < limit)
-            && (failed.lock().unwrap().len() as u64) < most
-        {
+    let work = |processor: usize| {
+        executor::stay_on(processor);
+        while (failed.lock().unwrap().len() as u64) < most {
             let seed = next.fetch_add(1, Ordering::SeqCst);
-            if seed >= count {
+            if seed >= end {
                 return;
             }
             if catch_unwind(AssertUnwindSafe(|| run(seed))).is_err() {
@@ -94,10 +91,9 @@ pub fn run_many(count: u64, limit: Option<Duration>, run: impl Fn(u64) + Sync) {
         }
     };
     std::thread::scope(|scope| {
-        // Each often waits for its database's thread.
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 0..processors.div_ceil(2) * 3 {
-            scope.spawn(work);
+        for processor in executor::processors() {
+            let work = &work;
+            scope.spawn(move || work(processor));
         }
     });
     println!("{} seeds in {:.1} s", done.into_inner(), begun.elapsed().as_secs_f64());
@@ -113,14 +109,10 @@ fn whatever_happens_every_message_is_published_once_and_nothing_is_used_twice() 
         println!("{:?}\n{:?}", Setting::of(seed), run(seed, false));
         return;
     }
-    let run = |seed| {
+    let usual = if ostrakon_testkit::nightly() { NIGHTLY } else { USUAL };
+    run_many(number("OSTRAKON_SEEDS").unwrap_or(usual), |seed| {
         run(seed, false);
-    };
-    match number("OSTRAKON_SEEDS") {
-        Some(count) => run_many(count, None, run),
-        None if ostrakon_testkit::nightly() => run_many(NIGHTLY, None, run),
-        None => run_many(u64::MAX, Some(SHORT), run),
-    };
+    });
 }
 
 #[test]

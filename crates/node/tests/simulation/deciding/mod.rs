@@ -379,5 +379,5 @@ fn who_answers_is_counted_once_as_first_answered_among_servers_that_die() {
     }
     let seeds = if ostrakon_testkit::nightly() { NIGHTLY } else { SEEDS };
     let seeds = crate::number("OSTRAKON_SEEDS").unwrap_or(seeds);
-    crate::run_many(seeds, None, |seed| inside(|| run(seed)));
+    crate::run_many(seeds, |seed| inside(|| run(seed)));
 }

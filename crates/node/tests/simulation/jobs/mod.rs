@@ -124,7 +124,7 @@ fn a_job_is_the_same_at_two_to_seven_servers_whatever_happens_to_them() {
         return inside(|| run(parties_of(seed), seed));
     }
     let seeds = crate::number("OSTRAKON_SEEDS").unwrap_or(SEEDS);
-    crate::run_many(seeds, None, |seed| inside(|| run(parties_of(seed), seed)));
+    crate::run_many(seeds, |seed| inside(|| run(parties_of(seed), seed)));
 }
 
 /// How many servers a seed's run has: two to seven.
