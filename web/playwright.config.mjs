@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from '@playwright/test';
 
+import { LEFT_OUT } from './e2e/support/night.mjs';
 import { CHROMIUM } from './e2e/support/visitor.mjs';
 
 /** Tests mostly wait: for epochs, for deadlines, for servers. */
@@ -12,6 +13,7 @@ const WORKERS_PER_PROCESSOR = 2;
 export default defineConfig({
   testDir: 'e2e',
   testMatch: '*.test.mjs',
+  grepInvert: LEFT_OUT,
   globalSetup: './e2e/support/setup.mjs',
   outputDir: '../target/e2e',
   fullyParallel: true,

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { program } from './support/deployment.mjs';
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
@@ -111,36 +112,37 @@ test('a question is taken back, and who answers later is told', async ({ browser
   }
 });
 
-test('a question that closes with too few answers tells how many are missing, and nothing else', async ({
-  browser,
-  committee,
-}) => {
-  // The page asks for whole hours; the program closes sooner.
-  const home = await mkdtemp(path.join(tmpdir(), 'ostrakon-asked-'));
-  const env = { ...process.env, XDG_STATE_HOME: home };
-  /** @param {string[]} options */
-  const stats = async (...options) => {
-    const { stdout } = await promisify(execFile)(program(), ['stats', ...options], { env });
-    return JSON.parse(stdout);
-  };
-  const question = ['--question', 'How long is your way?', '--minimum', '3', '--seconds', '15'];
-  const { link } = await stats('create', '--server', committee, ...question, '--json');
-  for (const [index, number] of ['737', '858'].entries())
-    await stats('report', link, number, '--keep', path.join(home, `${index}`), '--json');
-  const visitor = await Visitor.arrive(browser, PHONE);
-  const { page } = visitor;
-  await page.goto(link);
-  await page.getByRole('heading', { name: 'Result' }).waitFor();
-  await page.getByText('closed with too few answers: 1 more were needed').waitFor();
-  await page.getByText('of 2 answers').waitFor();
-  assert.equal(await page.locator('main dd, main table').count(), 0);
-  assert(!/737|858/.test(await page.locator('main').innerText()));
-  await visitor.isAccessible();
-  await visitor.picture('result-too-few');
-  assert.deepEqual(visitor.complaints, []);
-  await visitor.leave();
-  await rm(home, { recursive: true, force: true });
-});
+test(
+  'a question that closes with too few answers tells how many are missing, and nothing else',
+  AT_NIGHT,
+  async ({ browser, committee }) => {
+    // The page asks for whole hours; the program closes sooner.
+    const home = await mkdtemp(path.join(tmpdir(), 'ostrakon-asked-'));
+    const env = { ...process.env, XDG_STATE_HOME: home };
+    /** @param {string[]} options */
+    const stats = async (...options) => {
+      const { stdout } = await promisify(execFile)(program(), ['stats', ...options], { env });
+      return JSON.parse(stdout);
+    };
+    const question = ['--question', 'How long is your way?', '--minimum', '3', '--seconds', '15'];
+    const { link } = await stats('create', '--server', committee, ...question, '--json');
+    for (const [index, number] of ['737', '858'].entries())
+      await stats('report', link, number, '--keep', path.join(home, `${index}`), '--json');
+    const visitor = await Visitor.arrive(browser, PHONE);
+    const { page } = visitor;
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Result' }).waitFor();
+    await page.getByText('closed with too few answers: 1 more were needed').waitFor();
+    await page.getByText('of 2 answers').waitFor();
+    assert.equal(await page.locator('main dd, main table').count(), 0);
+    assert(!/737|858/.test(await page.locator('main').innerText()));
+    await visitor.isAccessible();
+    await visitor.picture('result-too-few');
+    assert.deepEqual(visitor.complaints, []);
+    await visitor.leave();
+    await rm(home, { recursive: true, force: true });
+  },
+);
 
 test('what one server says of the end keeps nobody from answering', async ({
   browser,
@@ -271,7 +273,7 @@ test('groups have results of their own, and of a small one nothing is told', asy
   await creator.picture('result-groups');
 });
 
-test('choices are counted by their names', async ({ browser, committee }) => {
+test('choices are counted by their names', AT_NIGHT, async ({ browser, committee }) => {
   const creator = await Visitor.arrive(browser, DESKTOP);
   await creator.open(`${committee}/#/ask`);
   const { page } = creator;

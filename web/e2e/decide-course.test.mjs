@@ -4,6 +4,7 @@
 import { strict as assert } from 'node:assert';
 
 import { Decider, inTime } from './support/decider.mjs';
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { PHONE } from './support/visitor.mjs';
 
@@ -28,11 +29,11 @@ async function acquainted(browser, origin) {
   return [anna, ben];
 }
 
-for (const [stand, learned] of /** @type {const} */ ([
-  ['Nobody', 'could look at what the result would be'],
-  ['Only all three operators together could put', 'could open every single answer'],
+for (const [stand, learned, when] of /** @type {const} */ ([
+  ['Nobody', 'could look at what the result would be', AT_NIGHT],
+  ['Only all three operators together could put', 'could open every single answer', {}],
 ]))
-  test(`somebody stays away, and stands in: ${stand}`, async ({ browser, deployment }) => {
+  test(`somebody stays away, and stands in: ${stand}`, when, async ({ browser, deployment }) => {
     const [anna, ben] = await inTime(browser, async (deadline, anna, ben) => {
       const links = await anna.makes(deployment.origin(), {
         question: `Who stands in? ${stand}`,
@@ -60,41 +61,42 @@ for (const [stand, learned] of /** @type {const} */ ([
     await anna.isPresentable('lapsed');
   });
 
-test('a table of one’s own is computed, and servers that are killed between the visits lose nothing', async ({
-  browser,
-  starts,
-}) => {
-  const deployment = await starts();
-  const [anna, ben] = await acquainted(browser, deployment.origin());
-  // Who came by an invitation has an account for that decision alone: everybody needs a link again.
-  const links = await anna.makes(deployment.origin(), {
-    question: 'A draw?',
-    me: 'Anna',
-    others: ['Ben'],
-    rule: 'A table of your own',
-    outputs: [3, 9, 3],
-  });
-  await ben.accepts(links['Ben'] ?? '');
-  await anna.at('answer');
-  const link = anna.page.url();
-  await anna.answers('Yes');
-  await anna.hasAnswered();
-  for (const party of [0, 1, 2]) await deployment.kill(party);
-  for (const party of [0, 1, 2]) await deployment.back(party);
-  await anna.page.reload();
-  await anna.at('answered');
-  await ben.open(link);
-  await ben.at('answer');
-  await ben.page.getByRole('rowheader', { name: '1 × No and 1 × Yes' }).waitFor();
-  await ben.isPresentable('table-phone');
-  // The first server, which takes the answers, falls over again while one is on its way.
-  await deployment.kill(0);
-  await ben.answers('No');
-  await ben.hasAnswered();
-  await deployment.back(0);
-  for (const person of [anna, ben])
-    assert.match(await person.result(), /The table says 9.*Nobody stayed away/);
-});
+test(
+  'a table of one’s own is computed, and servers that are killed between the visits lose nothing',
+  AT_NIGHT,
+  async ({ browser, starts }) => {
+    const deployment = await starts();
+    const [anna, ben] = await acquainted(browser, deployment.origin());
+    // Who came by an invitation has an account for that decision alone: everybody needs a link again.
+    const links = await anna.makes(deployment.origin(), {
+      question: 'A draw?',
+      me: 'Anna',
+      others: ['Ben'],
+      rule: 'A table of your own',
+      outputs: [3, 9, 3],
+    });
+    await ben.accepts(links['Ben'] ?? '');
+    await anna.at('answer');
+    const link = anna.page.url();
+    await anna.answers('Yes');
+    await anna.hasAnswered();
+    for (const party of [0, 1, 2]) await deployment.kill(party);
+    for (const party of [0, 1, 2]) await deployment.back(party);
+    await anna.page.reload();
+    await anna.at('answered');
+    await ben.open(link);
+    await ben.at('answer');
+    await ben.page.getByRole('rowheader', { name: '1 × No and 1 × Yes' }).waitFor();
+    await ben.isPresentable('table-phone');
+    // The first server, which takes the answers, falls over again while one is on its way.
+    await deployment.kill(0);
+    await ben.answers('No');
+    await ben.hasAnswered();
+    await deployment.back(0);
+    for (const person of [anna, ben])
+      assert.match(await person.result(), /The table says 9.*Nobody stayed away/);
+  },
+);
 
 test('a link that was used opens nothing for anybody else; who has not accepted is taken off the list, and the others go on; then it is called off', async ({
   browser,

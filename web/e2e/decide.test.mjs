@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert';
 
 import { Decider, inTime } from './support/decider.mjs';
 import { Inbox } from './support/inbox.mjs';
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { PHONE } from './support/visitor.mjs';
 
@@ -196,48 +197,49 @@ test('a server that alters a record is named, and what the others show is gone o
   await ben.at('answer');
 });
 
-test('five days take few taps to offer and to answer, by touch and by keyboard', async ({
-  browser,
-  deployment,
-}) => {
-  const [anna, ben] = [await Decider.come(browser, PHONE), await Decider.come(browser)];
-  await anna.open(`${deployment.origin()}/#/decide`);
-  await anna.fills({ question: 'Which day?', me: 'Anna', others: ['Ben'] });
-  await anna.page.getByText('A date', { exact: true }).click();
-  await anna.page.getByText('Whole days', { exact: true }).click();
-  const row = anna.page.getByRole('group', { name: 'Several days in a row' });
-  await row.getByLabel('From').fill('2027-05-03');
-  await row.getByLabel('To').fill('2027-05-07');
-  await row.getByRole('button', { name: 'Add 5 days' }).click();
-  assert.equal(await anna.page.getByLabel(/^Date \d$/).count(), 5);
-  await anna.isPresentable('days-phone');
-  await anna.page.getByRole('button', { name: 'Make the decision' }).click();
-  const link = anna.page.getByRole('textbox', { name: 'Link for Ben' });
-  await ben.accepts(await link.inputValue());
+test(
+  'five days take few taps to offer and to answer, by touch and by keyboard',
+  AT_NIGHT,
+  async ({ browser, deployment }) => {
+    const [anna, ben] = [await Decider.come(browser, PHONE), await Decider.come(browser)];
+    await anna.open(`${deployment.origin()}/#/decide`);
+    await anna.fills({ question: 'Which day?', me: 'Anna', others: ['Ben'] });
+    await anna.page.getByText('A date', { exact: true }).click();
+    await anna.page.getByText('Whole days', { exact: true }).click();
+    const row = anna.page.getByRole('group', { name: 'Several days in a row' });
+    await row.getByLabel('From').fill('2027-05-03');
+    await row.getByLabel('To').fill('2027-05-07');
+    await row.getByRole('button', { name: 'Add 5 days' }).click();
+    assert.equal(await anna.page.getByLabel(/^Date \d$/).count(), 5);
+    await anna.isPresentable('days-phone');
+    await anna.page.getByRole('button', { name: 'Make the decision' }).click();
+    const link = anna.page.getByRole('textbox', { name: 'Link for Ben' });
+    await ben.accepts(await link.inputValue());
 
-  // Two taps for what is possible, one for the rest.
-  await anna.at('answer');
-  const possible = anna.page.getByRole('radio', { name: 'Possible', exact: true });
-  for (const day of [1, 3]) await possible.nth(day).check();
-  await anna.page.getByRole('button', { name: 'The rest are not possible' }).click();
-  await anna.page.getByText('All dates have an answer.').waitFor();
-  await anna.isPresentable('grid-phone');
-  await anna.page.getByRole('button', { name: 'Answer…' }).click();
-  await anna.confirms('Give this answer');
+    // Two taps for what is possible, one for the rest.
+    await anna.at('answer');
+    const possible = anna.page.getByRole('radio', { name: 'Possible', exact: true });
+    for (const day of [1, 3]) await possible.nth(day).check();
+    await anna.page.getByRole('button', { name: 'The rest are not possible' }).click();
+    await anna.page.getByText('All dates have an answer.').waitFor();
+    await anna.isPresentable('grid-phone');
+    await anna.page.getByRole('button', { name: 'Answer…' }).click();
+    await anna.confirms('Give this answer');
 
-  await ben.at('answer');
-  await ben.isPresentable('grid');
-  await ben.page.getByRole('button', { name: 'All are possible' }).focus();
-  await ben.page.keyboard.press('Enter');
-  // On to the first day, and there to the other answer.
-  for (const key of ['Tab', 'Tab', 'ArrowRight']) await ben.page.keyboard.press(key);
-  const first = ben.page.locator('form fieldset').first();
-  assert.ok(await first.getByRole('radio', { name: 'Not possible' }).isChecked());
-  await ben.page.getByRole('button', { name: 'Answer…' }).click();
-  await ben.confirms('Give this answer');
-  assert.match(
-    await ben.result(),
-    /2 dates suit equally well; the earliest is Tuesday,? 4 May 2027/,
-  );
-  assert.match(await ben.saves('Put it into the calendar'), /DTSTART;VALUE=DATE:20270504\r\n/);
-});
+    await ben.at('answer');
+    await ben.isPresentable('grid');
+    await ben.page.getByRole('button', { name: 'All are possible' }).focus();
+    await ben.page.keyboard.press('Enter');
+    // On to the first day, and there to the other answer.
+    for (const key of ['Tab', 'Tab', 'ArrowRight']) await ben.page.keyboard.press(key);
+    const first = ben.page.locator('form fieldset').first();
+    assert.ok(await first.getByRole('radio', { name: 'Not possible' }).isChecked());
+    await ben.page.getByRole('button', { name: 'Answer…' }).click();
+    await ben.confirms('Give this answer');
+    assert.match(
+      await ben.result(),
+      /2 dates suit equally well; the earliest is Tuesday,? 4 May 2027/,
+    );
+    assert.match(await ben.saves('Put it into the calendar'), /DTSTART;VALUE=DATE:20270504\r\n/);
+  },
+);

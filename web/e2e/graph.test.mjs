@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert';
 
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
@@ -116,7 +117,7 @@ const STAGES = [
   'Opening what was asked for, and nothing else',
 ];
 
-test('stages are shown as they pass', async ({ browser, committee }) => {
+test('stages are shown as they pass', AT_NIGHT, async ({ browser, committee }) => {
   const creator = await Visitor.arrive(browser, DESKTOP);
   await creator.open(`${committee}/#/ask/graph`);
   const { page } = creator;
@@ -165,70 +166,73 @@ test('stages are shown as they pass', async ({ browser, committee }) => {
   assert.deepEqual(creator.complaints, []);
 });
 
-test('contributions that are kept are asked about again, and whoever contributes has read so', async ({
-  browser,
-  committee,
-}) => {
-  const creator = await Visitor.arrive(browser, DESKTOP);
-  await creator.open(`${committee}/#/ask/graph`);
-  const { page: asking } = creator;
-  await asking.getByLabel('What is it about?').fill('How many pay each other?');
-  await asking.getByLabel('Their names').fill('anna\nben\ncarl\n');
-  await asking.getByText('How many connections', { exact: true }).click();
-  await asking.getByText('Everybody with the link', { exact: true }).click();
-  await asking.getByText('They are kept, so that I can ask more about them').click();
-  await asking.getByLabel('How many more questions at most?').fill('1');
-  await asking.getByLabel('For how many days after the result?').fill('2');
-  await asking.getByLabel('Most connections of one contributor').fill('100');
-  await creator.isAccessible();
-  await creator.picture('graph-ask-kept');
-  await asking.getByRole('button', { name: 'Ask', exact: true }).click();
-  await asking.getByRole('heading', { name: 'Your question is asked' }).waitFor();
-  const links = (await asking.getByLabel('One link for each person').inputValue()).split('\n');
-  for (const [index, content] of ['anna,ben\n', 'ben,carl\n'].entries()) {
-    const owner = await Visitor.arrive(browser, PHONE);
-    await owner.open(links[index] ?? '');
-    const { page } = owner;
-    await page.getByText('can ask up to 1 more question about it within 2 days').waitFor();
-    const buffer = Buffer.from(content);
-    const file = page.getByLabel('File with your connections');
-    await file.setInputFiles({ name: 'own.csv', mimeType: 'text/csv', buffer });
-    await owner.picture(`graph-contribute-kept-${index}`);
-    await page.getByRole('button', { name: 'Contribute them' }).click();
-    await page.getByText('Your connections are in').waitFor();
-    assert.deepEqual(owner.complaints, []);
-    await owner.leave();
-  }
-  await asking.getByRole('link', { name: 'Go to the question' }).click();
-  await asking.getByText('2 contributions').waitFor();
-  await asking.getByRole('button', { name: 'Close, and compute the result' }).click();
-  await asking.getByText('2 connections', { exact: true }).waitFor();
-  await asking.getByRole('heading', { name: 'Ask more about the same connections' }).waitFor();
-  const first = asking.url();
-  await asking.getByText('Another question', { exact: true }).click();
-  const ask = asking.getByRole('button', { name: 'Ask it, and compute at once' });
-  await ask.click();
-  await asking.getByRole('alert').getByText('Write what it is about').waitFor();
-  await asking.getByLabel('What is it about?').fill('Who can be reached from Anna?');
-  await asking.getByText('Who is near', { exact: true }).click();
-  await asking.getByLabel('Start from').fill('anna');
-  await asking.getByText('The value of each', { exact: true }).click();
-  await creator.isAccessible();
-  await creator.fits();
-  await creator.picture('graph-again');
-  await ask.click();
-  await asking.getByRole('heading', { name: 'Who can be reached from Anna?' }).waitFor();
-  await asking.getByText('It is computed on what was contributed to an earlier question').waitFor();
-  await asking.getByRole('heading', { name: 'Result' }).waitFor();
-  await asking.getByText('within 6').waitFor();
-  await creator.picture('graph-again-result');
-  assert.equal(await asking.getByText('Ask more about the same connections').count(), 0);
-  // There was to be one more question, and there is no other one.
-  await asking.goto(first);
-  await asking.getByText('Another question', { exact: true }).click();
-  await asking.getByLabel('What is it about?').fill('And how many are there?');
-  await asking.getByText('How many connections', { exact: true }).click();
-  await ask.click();
-  await asking.getByText('what was contributed is erased by now').waitFor();
-  assert.equal(asking.url(), first);
-});
+test(
+  'contributions that are kept are asked about again, and whoever contributes has read so',
+  AT_NIGHT,
+  async ({ browser, committee }) => {
+    const creator = await Visitor.arrive(browser, DESKTOP);
+    await creator.open(`${committee}/#/ask/graph`);
+    const { page: asking } = creator;
+    await asking.getByLabel('What is it about?').fill('How many pay each other?');
+    await asking.getByLabel('Their names').fill('anna\nben\ncarl\n');
+    await asking.getByText('How many connections', { exact: true }).click();
+    await asking.getByText('Everybody with the link', { exact: true }).click();
+    await asking.getByText('They are kept, so that I can ask more about them').click();
+    await asking.getByLabel('How many more questions at most?').fill('1');
+    await asking.getByLabel('For how many days after the result?').fill('2');
+    await asking.getByLabel('Most connections of one contributor').fill('100');
+    await creator.isAccessible();
+    await creator.picture('graph-ask-kept');
+    await asking.getByRole('button', { name: 'Ask', exact: true }).click();
+    await asking.getByRole('heading', { name: 'Your question is asked' }).waitFor();
+    const links = (await asking.getByLabel('One link for each person').inputValue()).split('\n');
+    for (const [index, content] of ['anna,ben\n', 'ben,carl\n'].entries()) {
+      const owner = await Visitor.arrive(browser, PHONE);
+      await owner.open(links[index] ?? '');
+      const { page } = owner;
+      await page.getByText('can ask up to 1 more question about it within 2 days').waitFor();
+      const buffer = Buffer.from(content);
+      const file = page.getByLabel('File with your connections');
+      await file.setInputFiles({ name: 'own.csv', mimeType: 'text/csv', buffer });
+      await owner.picture(`graph-contribute-kept-${index}`);
+      await page.getByRole('button', { name: 'Contribute them' }).click();
+      await page.getByText('Your connections are in').waitFor();
+      assert.deepEqual(owner.complaints, []);
+      await owner.leave();
+    }
+    await asking.getByRole('link', { name: 'Go to the question' }).click();
+    await asking.getByText('2 contributions').waitFor();
+    await asking.getByRole('button', { name: 'Close, and compute the result' }).click();
+    await asking.getByText('2 connections', { exact: true }).waitFor();
+    await asking.getByRole('heading', { name: 'Ask more about the same connections' }).waitFor();
+    const first = asking.url();
+    await asking.getByText('Another question', { exact: true }).click();
+    const ask = asking.getByRole('button', { name: 'Ask it, and compute at once' });
+    await ask.click();
+    await asking.getByRole('alert').getByText('Write what it is about').waitFor();
+    await asking.getByLabel('What is it about?').fill('Who can be reached from Anna?');
+    await asking.getByText('Who is near', { exact: true }).click();
+    await asking.getByLabel('Start from').fill('anna');
+    await asking.getByText('The value of each', { exact: true }).click();
+    await creator.isAccessible();
+    await creator.fits();
+    await creator.picture('graph-again');
+    await ask.click();
+    await asking.getByRole('heading', { name: 'Who can be reached from Anna?' }).waitFor();
+    await asking
+      .getByText('It is computed on what was contributed to an earlier question')
+      .waitFor();
+    await asking.getByRole('heading', { name: 'Result' }).waitFor();
+    await asking.getByText('within 6').waitFor();
+    await creator.picture('graph-again-result');
+    assert.equal(await asking.getByText('Ask more about the same connections').count(), 0);
+    // There was to be one more question, and there is no other one.
+    await asking.goto(first);
+    await asking.getByText('Another question', { exact: true }).click();
+    await asking.getByLabel('What is it about?').fill('And how many are there?');
+    await asking.getByText('How many connections', { exact: true }).click();
+    await ask.click();
+    await asking.getByText('what was contributed is erased by now').waitFor();
+    assert.equal(asking.url(), first);
+  },
+);

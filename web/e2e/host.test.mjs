@@ -5,6 +5,7 @@ import { strict as assert } from 'node:assert';
 
 import { NOISE, QUESTION } from './support/deployment.mjs';
 import { BEAMER, HostPage, projectorOf, twoPeople } from './support/host-page.mjs';
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
@@ -292,107 +293,108 @@ test('people vote on messages in one epoch, and wall and projector follow', asyn
   assert.deepEqual(complaints, []);
 });
 
-test('a quiz and a ranking are prepared, asked, answered and shown', async ({
-  browser,
-  deployment,
-}) => {
-  const host = await HostPage.come(browser);
-  const { link } = await host.opens(deployment.origin(), 'Odeion', 'Questions in a lecture');
-  await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
-  const beamer = await Visitor.arrive(browser, BEAMER);
-  await beamer.open(projectorOf(link));
-  await host.tab('Polls');
-  await host.fills('Which ship returned?', ['Paralos', 'Salaminia']);
-  await host.page.getByRole('button', { name: 'Keep for later' }).click();
-  await host.page.getByLabel('An order', { exact: true }).check();
-  await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
-  await host.page.getByRole('button', { name: 'Keep for later' }).click();
-  const file = await host.saves('Save as a file');
-  assert.deepEqual(
-    JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind),
-    ['one', 'ranking'],
-  );
-  // People have seconds to answer, but tests have not.
-  await host.page.evaluate(() => {
-    for (const [name, text] of Object.entries(localStorage))
-      if (text.includes('"seconds":15'))
-        localStorage.setItem(name, text.replaceAll('"seconds":15', '"seconds":1'));
-  });
-  await host.page.reload();
-  await host.tab('Polls');
-  await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
-  const prepared = host.page.locator('[data-prepared]');
-  await prepared.first().getByText('What matters most?').waitFor();
-  await host.page.getByLabel('Add from a file').setInputFiles({
-    name: 'polls.json',
-    mimeType: 'application/json',
-    buffer: Buffer.from('{}'),
-  });
-  await host.page.getByText('this is no file with prepared questions').waitFor();
-  await host.isAccessible();
-  await host.picture('prepared-desktop-light');
-  // What is being changed stays prepared, and what was typed outlives a look at another part.
-  await prepared.first().getByRole('button', { name: 'Change' }).click();
-  await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
-  await host.tab('Messages');
-  await host.tab('Polls');
-  assert.equal(
-    await host.page.getByLabel('Question', { exact: true }).inputValue(),
-    'What matters?',
-  );
-  assert.equal(await prepared.count(), 2);
-  await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
-  const people = await twoPeople(browser, [link, link]);
-  // The epoch waits until both have answered.
-  const go = await people[1].staysOut();
-  await host.seesEpoch(await people[1].missedEpoch());
-  for (const question of ['Which ship returned?', 'What matters most?']) {
-    await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
-    await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
-  }
-  const answer = async (
-    /** @type {Visitor} */ { page },
-    /** @type {string} */ ship,
-    /** @type {string[]} */ ranking,
-  ) => {
-    const [quiz, order] = /** @type {const} */ ([
-      page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' }),
-      page.locator('[data-poll]').filter({ hasText: 'What matters most?' }),
+test(
+  'a quiz and a ranking are prepared, asked, answered and shown',
+  AT_NIGHT,
+  async ({ browser, deployment }) => {
+    const host = await HostPage.come(browser);
+    const { link } = await host.opens(deployment.origin(), 'Odeion', 'Questions in a lecture');
+    await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+    const beamer = await Visitor.arrive(browser, BEAMER);
+    await beamer.open(projectorOf(link));
+    await host.tab('Polls');
+    await host.fills('Which ship returned?', ['Paralos', 'Salaminia']);
+    await host.page.getByRole('button', { name: 'Keep for later' }).click();
+    await host.page.getByLabel('An order', { exact: true }).check();
+    await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
+    await host.page.getByRole('button', { name: 'Keep for later' }).click();
+    const file = await host.saves('Save as a file');
+    assert.deepEqual(
+      JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind),
+      ['one', 'ranking'],
+    );
+    // People have seconds to answer, but tests have not.
+    await host.page.evaluate(() => {
+      for (const [name, text] of Object.entries(localStorage))
+        if (text.includes('"seconds":15'))
+          localStorage.setItem(name, text.replaceAll('"seconds":15', '"seconds":1'));
+    });
+    await host.page.reload();
+    await host.tab('Polls');
+    await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
+    const prepared = host.page.locator('[data-prepared]');
+    await prepared.first().getByText('What matters most?').waitFor();
+    await host.page.getByLabel('Add from a file').setInputFiles({
+      name: 'polls.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('{}'),
+    });
+    await host.page.getByText('this is no file with prepared questions').waitFor();
+    await host.isAccessible();
+    await host.picture('prepared-desktop-light');
+    // What is being changed stays prepared, and what was typed outlives a look at another part.
+    await prepared.first().getByRole('button', { name: 'Change' }).click();
+    await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
+    await host.tab('Messages');
+    await host.tab('Polls');
+    assert.equal(
+      await host.page.getByLabel('Question', { exact: true }).inputValue(),
+      'What matters?',
+    );
+    assert.equal(await prepared.count(), 2);
+    await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
+    const people = await twoPeople(browser, [link, link]);
+    // The epoch waits until both have answered.
+    const go = await people[1].staysOut();
+    await host.seesEpoch(await people[1].missedEpoch());
+    for (const question of ['Which ship returned?', 'What matters most?']) {
+      await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
+      await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
+    }
+    const answer = async (
+      /** @type {Visitor} */ { page },
+      /** @type {string} */ ship,
+      /** @type {string[]} */ ranking,
+    ) => {
+      const [quiz, order] = /** @type {const} */ ([
+        page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' }),
+        page.locator('[data-poll]').filter({ hasText: 'What matters most?' }),
+      ]);
+      await quiz.getByLabel(ship).check();
+      await quiz.getByRole('button', { name: 'Answer', exact: true }).click();
+      for (const option of ranking) await order.getByRole('button', { name: option }).click();
+      await order.getByRole('button', { name: 'Answer', exact: true }).click();
+    };
+    await Promise.all(
+      people.map((person, index) =>
+        index === 0
+          ? answer(person, 'Paralos', ['Plays', 'Bread'])
+          : answer(person, 'Salaminia', ['Plays', 'Ships']),
+      ),
+    );
+    const [anna, ben] = people;
+    await anna.picture('quiz-participant');
+    await go();
+    const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
+    await asked.getByRole('button', { name: 'Show the right answer' }).click();
+    await host.page.getByRole('dialog').getByLabel('Salaminia').check();
+    await host.page.getByRole('button', { name: 'Show it to all' }).click();
+    await asked.getByRole('row', { name: /Salaminia\s+right/ }).waitFor();
+    await anna.page.getByText('It is not the right one.').waitFor();
+    await ben.page.getByText('It is right.').waitFor();
+    const ranking = host.page.locator('[data-poll]').filter({ hasText: 'What matters most?' });
+    await ranking.locator('[data-chart="2"]').waitFor();
+    assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
+    await Promise.all([host.isAccessible(), anna.isAccessible(), beamer.isAccessible()]);
+    await Promise.all([
+      host.picture('quiz-host-light'),
+      anna.picture('quiz-result-participant'),
+      beamer.picture('ranking-projector-light'),
     ]);
-    await quiz.getByLabel(ship).check();
-    await quiz.getByRole('button', { name: 'Answer', exact: true }).click();
-    for (const option of ranking) await order.getByRole('button', { name: option }).click();
-    await order.getByRole('button', { name: 'Answer', exact: true }).click();
-  };
-  await Promise.all(
-    people.map((person, index) =>
-      index === 0
-        ? answer(person, 'Paralos', ['Plays', 'Bread'])
-        : answer(person, 'Salaminia', ['Plays', 'Ships']),
-    ),
-  );
-  const [anna, ben] = people;
-  await anna.picture('quiz-participant');
-  await go();
-  const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
-  await asked.getByRole('button', { name: 'Show the right answer' }).click();
-  await host.page.getByRole('dialog').getByLabel('Salaminia').check();
-  await host.page.getByRole('button', { name: 'Show it to all' }).click();
-  await asked.getByRole('row', { name: /Salaminia\s+right/ }).waitFor();
-  await anna.page.getByText('It is not the right one.').waitFor();
-  await ben.page.getByText('It is right.').waitFor();
-  const ranking = host.page.locator('[data-poll]').filter({ hasText: 'What matters most?' });
-  await ranking.locator('[data-chart="2"]').waitFor();
-  assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
-  await Promise.all([host.isAccessible(), anna.isAccessible(), beamer.isAccessible()]);
-  await Promise.all([
-    host.picture('quiz-host-light'),
-    anna.picture('quiz-result-participant'),
-    beamer.picture('ranking-projector-light'),
-  ]);
-  const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
-  assert.deepEqual(complaints, []);
-});
+    const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
+    assert.deepEqual(complaints, []);
+  },
+);
 
 test('with invitation links, one link is one member, and nobody else takes part', async ({
   browser,

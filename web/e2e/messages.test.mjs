@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert';
 
+import { AT_NIGHT } from './support/night.mjs';
 import { test } from './support/test.mjs';
 import { DESKTOP, LIGHT, PHONE, Visitor } from './support/visitor.mjs';
 
@@ -193,48 +194,49 @@ test('two people add each other by link, talk, one goes and comes back', async (
   assert.deepEqual([...ann.complaints, ...tab.complaints], []);
 });
 
-test('a link that was taken back reaches nobody, and the page says what that may mean', async ({
-  browser,
-  deployment,
-}) => {
-  const links = await deployment.room('Letters', LETTERS);
-  const ann = await Correspondent.comes(browser, PHONE);
-  const eve = await Correspondent.comes(browser, PHONE);
-  await ann.begin(links[0], 'Ann');
-  const link = await ann.link('Eve');
-  await ann.fits();
-  await ann.picture('messages-links-phone');
-  await ann.page.getByRole('button', { name: 'Take back the link for Eve' }).click();
-  await ann.page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
-  await ann.page.getByText('The link for Eve is taken back.').waitFor();
-  await eve.begin(link, 'Eve');
-  await eve.add(link, 'Ann');
-  await eve.write('Let me in.');
-  await eve.page.getByText('may have taken this link back').waitFor();
-  await eve.fits();
-  await eve.isAccessible();
-  await eve.picture('messages-unanswered-phone');
-  assert.equal(await ann.page.locator('[data-contact]').count(), 0);
-  // A link of one's own, and what is none, are refused with words.
-  const own = await ann.link('Dora');
-  await ann.page.getByText('Add somebody', { exact: true }).click();
-  await ann.page.getByLabel('Their contact link').fill(own);
-  await ann.page.getByLabel('What you call them').fill('me');
-  await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
-  await ann.page.getByRole('alert').getByText('a link of your own').waitFor();
-  await ann.page.getByLabel('Their contact link').fill('http://example.org');
-  await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
-  await ann.page.getByRole('alert').getByText('not a contact link').waitFor();
-  // German words are longer.
-  for (const [visitor, what] of /** @type {const} */ ([
-    [ann, 'links'],
-    [eve, 'unanswered'],
-  ])) {
-    await visitor.page.getByLabel('Language').selectOption('Deutsch');
-    await visitor.page.locator('html[lang="de"]').waitFor();
-    await visitor.fits();
-    await visitor.isAccessible();
-    await visitor.picture(`messages-${what}-phone-de`);
-  }
-  assert.deepEqual([...ann.complaints, ...eve.complaints], []);
-});
+test(
+  'a link that was taken back reaches nobody, and the page says what that may mean',
+  AT_NIGHT,
+  async ({ browser, deployment }) => {
+    const links = await deployment.room('Letters', LETTERS);
+    const ann = await Correspondent.comes(browser, PHONE);
+    const eve = await Correspondent.comes(browser, PHONE);
+    await ann.begin(links[0], 'Ann');
+    const link = await ann.link('Eve');
+    await ann.fits();
+    await ann.picture('messages-links-phone');
+    await ann.page.getByRole('button', { name: 'Take back the link for Eve' }).click();
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
+    await ann.page.getByText('The link for Eve is taken back.').waitFor();
+    await eve.begin(link, 'Eve');
+    await eve.add(link, 'Ann');
+    await eve.write('Let me in.');
+    await eve.page.getByText('may have taken this link back').waitFor();
+    await eve.fits();
+    await eve.isAccessible();
+    await eve.picture('messages-unanswered-phone');
+    assert.equal(await ann.page.locator('[data-contact]').count(), 0);
+    // A link of one's own, and what is none, are refused with words.
+    const own = await ann.link('Dora');
+    await ann.page.getByText('Add somebody', { exact: true }).click();
+    await ann.page.getByLabel('Their contact link').fill(own);
+    await ann.page.getByLabel('What you call them').fill('me');
+    await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
+    await ann.page.getByRole('alert').getByText('a link of your own').waitFor();
+    await ann.page.getByLabel('Their contact link').fill('http://example.org');
+    await ann.page.getByRole('button', { name: 'Add', exact: true }).click();
+    await ann.page.getByRole('alert').getByText('not a contact link').waitFor();
+    // German words are longer.
+    for (const [visitor, what] of /** @type {const} */ ([
+      [ann, 'links'],
+      [eve, 'unanswered'],
+    ])) {
+      await visitor.page.getByLabel('Language').selectOption('Deutsch');
+      await visitor.page.locator('html[lang="de"]').waitFor();
+      await visitor.fits();
+      await visitor.isAccessible();
+      await visitor.picture(`messages-${what}-phone-de`);
+    }
+    assert.deepEqual([...ann.complaints, ...eve.complaints], []);
+  },
+);

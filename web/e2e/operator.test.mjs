@@ -18,7 +18,7 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   deployment,
 }) => {
   await HeadlessHost.open(deployment.origin(), { name: 'Metroon' }, deployment.token);
-  const visitor = await Visitor.arrive(browser, DESKTOP);
+  const visitor = (await Visitor.arrive(browser, DESKTOP)).notesRequests();
   const { page } = visitor;
   await visitor.open(`${deployment.origin()}/#/operator`);
   await enter(visitor, 'not the token of anybody');

@@ -60,6 +60,7 @@ test('what a visit loads is on the list of the build, with its digest', async ({
   const { origin } = new URL(link);
   const { files } = await (await fetch(`${origin}/hashes.json`)).json();
   const visitor = await Visitor.arrive(browser, { ...DESKTOP, serviceWorkers: 'allow' });
+  visitor.notesRequests();
   await visitor.open(origin);
   await visitor.page.getByRole('heading', { level: 1 }).waitFor();
   const loaded = visitor.requests.map(
@@ -80,7 +81,7 @@ test('servers that the link does not name are refused, and told nothing', async 
   agora,
 }) => {
   const [link] = agora.links;
-  const visitor = await Visitor.arrive(browser);
+  const visitor = (await Visitor.arrive(browser)).notesRequests();
   const text = link;
   await visitor.open(text.slice(0, -1) + (text.endsWith('0') ? '1' : '0'));
   await visitor.page

@@ -11,6 +11,7 @@ test('two people speak, and both see both messages in one epoch', async ({
 }) => {
   const links = await deployment.room('Pnyx', { seconds: 3 });
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  for (const visitor of [anna, ben]) visitor.notesRequests();
   // The first epoch waits until both have something to say.
   const starts = [await anna.staysOut(), await ben.staysOut()];
   await anna.join(links[0]);

@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 import { chromium } from '@playwright/test';
 
+import { NIGHTLY } from './night.mjs';
+
 const pictures = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../screenshots');
 const axeSource = await readFile(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
@@ -31,7 +33,7 @@ export const PHONE = { viewport: { width: 360, height: 780 }, isMobile: true, ha
 export const DESKTOP = { viewport: { width: 1280, height: 900 } };
 
 /** Pictures prove nothing, and cost more time than what they show. */
-const PICTURES = Boolean(process.env.OSTRAKON_PICTURES ?? process.env.OSTRAKON_NIGHTLY);
+const PICTURES = NIGHTLY || Boolean(process.env.OSTRAKON_PICTURES);
 
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** The same browser without a window's frame and menus, which need most of its time. */
@@ -46,12 +48,12 @@ export const CHROMIUM = {
 /** @returns {Promise<Browser>} */
 export const launch = () => chromium.launch(CHROMIUM);
 
-/** One browser profile with one open page, and what it asked for and complained about. */
+/** One browser profile with one open page, what it complained about, and what it asked for. */
 export class Visitor {
   /** @type {string[]} */
   complaints = [];
-  /** @type {import('@playwright/test').Request[]} */
-  requests = [];
+  /** @type {import('@playwright/test').Request[] | undefined} */
+  #requests;
   /** @type {(epoch: number) => void} */
   #missed = () => {};
   /** @type {Promise<number>} */
@@ -74,7 +76,19 @@ export class Visitor {
         (/status of 404/.test(message.text()) && /\/rooms\/[0-9a-f]{32}$/.test(url));
       if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${url}`);
     });
-    page.on('request', (request) => this.requests.push(request));
+  }
+
+  /** Notes what the page asks for from now on: it costs too much where nobody looks at it. */
+  notesRequests() {
+    const requests = (this.#requests = /** @type {import('@playwright/test').Request[]} */ ([]));
+    this.page.on('request', (request) => requests.push(request));
+    return this;
+  }
+
+  /** What the page has asked for since it was to be noted. */
+  get requests() {
+    assert.ok(this.#requests, 'nobody has noted them');
+    return this.#requests;
   }
 
   /**
