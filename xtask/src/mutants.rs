@@ -46,8 +46,8 @@ const SIMULATED: &str = "ostrakon-node";
 /// So many defects are planted in every run of the gate.
 const DRAWN: usize = 2;
 
-/// Packages whose defects the gate draws: hardly more than the package itself and one program of
-/// tests is compiled for them. A defect of the service costs ten times as much.
+/// Packages whose defects the gate draws if they are in the package itself: hardly more than that
+/// and one program of tests is compiled for them. A defect of the service costs ten times as much.
 const QUICK: [&str; 5] = [
     "ostrakon-additive",
     "ostrakon-agreement",
@@ -235,7 +235,11 @@ impl Defect {
     fn is_quick(self) -> bool {
         match self {
             Self::Drawn(_) | Self::Directed(_) => false,
-            Self::Tested(defect) => defect.suite.is_some() && QUICK.contains(&defect.package),
+            Self::Tested(Tested { suite, package, edits, .. }) => {
+                let own = package.replace("ostrakon-", "crates/");
+                let is_own = |edit: &Edit| Path::new(edit.file).starts_with(&own);
+                suite.is_some() && QUICK.contains(package) && edits.iter().all(is_own)
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use ostrakon_crypto::hash::digest;
 
 /// Inputs for each decoder. `cargo xtask test --nightly` sets the variable.
 fn inputs() -> u64 {
-    if ostrakon_testkit::nightly() { 200_000 } else { 2_000 }
+    if ostrakon_testkit::nightly() { 200_000 } else { 500 }
 }
 
 #[test]

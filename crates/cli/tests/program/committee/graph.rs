@@ -116,7 +116,7 @@ fn kill_between_hops(origin: &str, id: &str, process: u32) {
                 gives_way(process);
                 return signal("KILL", process);
             }
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
     tokio::runtime::Runtime::new().unwrap().block_on(watching);
