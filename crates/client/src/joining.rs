@@ -4,10 +4,11 @@
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Signature, SigningKey, VerifyingKey};
 use ostrakon_decide::gathering::{
-    Gathering, GatheringId, Request, SignedGathering, SignedWord, Word, decode, reading_digest,
+    Gathering, GatheringId, InvalidGathering, Request, SignedGathering, SignedWord, Word, decode,
+    reading_digest,
 };
 use ostrakon_decide::keys::joining_seed;
-use ostrakon_decide::{InvalidDraft, Invitation, Operators};
+use ostrakon_decide::{Invitation, Operators};
 use ostrakon_party::wire;
 use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::{Deserialize, Serialize};
@@ -41,13 +42,13 @@ impl Joining {
     /// A new one, of its creator; `now` in seconds since 1970.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says which limit it breaks.
+    /// [`InvalidGathering`] says which limit it breaks.
     pub fn make(
         operators: Operators,
         creator: &SigningKey,
         JoiningPlan { question, link, until, nonce }: JoiningPlan,
         now: u64,
-    ) -> Result<Self, InvalidDraft> {
+    ) -> Result<Self, InvalidGathering> {
         let (key, servers) = (creator.verifying_key(), operators.digest);
         let gathering = Gathering { question, creator: key, link, until, nonce, servers };
         let signed = gathering.sign(&operators, creator);
@@ -114,14 +115,14 @@ impl Joining {
     /// The request of an account, by the link's secret; `time` in seconds since 1970.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says what is wrong with it.
+    /// [`InvalidGathering`] says what is wrong with it.
     pub fn ask(
         &self,
         account: &SigningKey,
         secret: &Invitation,
         name: &str,
         time: u64,
-    ) -> Result<Request, InvalidDraft> {
+    ) -> Result<Request, InvalidGathering> {
         let request = Request::new(&self.operators, (self.id, secret), account, name, time);
         self.signed.gathering.check_request(&self.operators, &request)?;
         Ok(request)
@@ -145,10 +146,10 @@ impl Joining {
     /// which its device has said something that perhaps no server shows.
     ///
     /// # Errors
-    /// [`InvalidDraft`] if no more can be said.
-    pub fn next_number(&self, kept: u32) -> Result<u32, InvalidDraft> {
+    /// [`InvalidGathering`] if no more can be said.
+    pub fn next_number(&self, kept: u32) -> Result<u32, InvalidGathering> {
         let heard = self.word.as_ref().map_or(0, |word| word.number);
-        let full = || InvalidDraft("no more can be said by this join link".into());
+        let full = || InvalidGathering("no more can be said by this join link".into());
         heard.max(kept).checked_add(1).ok_or_else(full)
     }
 
@@ -156,13 +157,13 @@ impl Joining {
     /// a server has it.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says what is wrong with it.
+    /// [`InvalidGathering`] says what is wrong with it.
     pub fn say(
         &self,
         creator: &SigningKey,
         kept: u32,
         change: impl FnOnce(&mut Word),
-    ) -> Result<SignedWord, InvalidDraft> {
+    ) -> Result<SignedWord, InvalidGathering> {
         let (gathering, number) = (self.id, self.next_number(kept)?);
         let (admitted, refused, decision) = Default::default();
         let first = Word { gathering, number, admitted, refused, decision };

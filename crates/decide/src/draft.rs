@@ -1,5 +1,6 @@
 //! What is decided, by whom, and how: the draft, which the creator signs.
 
+pub mod flaw;
 pub mod function;
 pub mod gathering;
 pub mod warning;
@@ -12,6 +13,7 @@ use ostrakon_onepass::params::{CIPHERTEXT_BYTES, MAX_ENTRIES, proof_bytes, table
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
+use crate::draft::flaw::{Flaw, InvalidDraft};
 use crate::draft::function::Function;
 use crate::hex::hexadecimal;
 use crate::operators::SERVERS;
@@ -125,11 +127,6 @@ pub fn usual_quorum(people: usize) -> usize {
     people.div_ceil(2).max(least_quorum(people))
 }
 
-/// A draft that breaks a limit; the sentence says which.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidDraft(pub String);
-
 /// Who can stand in with this threshold; `None` if it is none of 0, 2 and 3.
 pub(crate) fn helpers(threshold: u8) -> Option<Helpers> {
     match threshold {
@@ -139,8 +136,8 @@ pub(crate) fn helpers(threshold: u8) -> Option<Helpers> {
     }
 }
 
-fn complain<T>(text: String) -> Result<T, InvalidDraft> {
-    Err(InvalidDraft(text))
+fn complain<T>(flaw: Flaw, sentence: String) -> Result<T, InvalidDraft> {
+    Err(InvalidDraft::new(flaw, sentence))
 }
 
 /// Whether a text has 1 to `most` bytes and says something.
@@ -148,37 +145,56 @@ fn says(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.len() <= most
 }
 
+/// What is wrong with a text that does not say anything within its limit.
+fn unsaid(flaw: Flaw, text: &str) -> Flaw {
+    if text.trim().is_empty() { flaw } else { Flaw::Long }
+}
+
 impl Ballot {
     fn validate(&self, place: usize, people: usize) -> Result<(), InvalidDraft> {
         let number = place + 1;
         if self.label.len() > LABEL_BYTES {
-            return complain(format!(
-                "the label of ballot {number} must have at most {LABEL_BYTES} bytes"
-            ));
+            return complain(
+                Flaw::Long,
+                format!("the label of ballot {number} must have at most {LABEL_BYTES} bytes"),
+            );
         }
         if !OPTIONS.contains(&self.options.len()) {
             let (least, most) = (OPTIONS.start(), OPTIONS.end());
-            return complain(format!(
-                "ballot {number} must have {least} to {most} options, not {}",
-                self.options.len()
-            ));
+            return complain(
+                Flaw::Options,
+                format!(
+                    "ballot {number} must have {least} to {most} options, not {}",
+                    self.options.len()
+                ),
+            );
         }
-        if !self.options.iter().all(|option| says(option, LABEL_BYTES)) {
-            return complain(format!(
-                "each option of ballot {number} must have 1 to {LABEL_BYTES} bytes"
-            ));
+        if let Some(option) = self.options.iter().find(|option| !says(option, LABEL_BYTES)) {
+            let flaw = unsaid(Flaw::Options, option);
+            return complain(
+                flaw,
+                format!("each option of ballot {number} must have 1 to {LABEL_BYTES} bytes"),
+            );
         }
         let distinct: BTreeSet<_> = self.options.iter().map(|option| option.trim()).collect();
         if distinct.len() != self.options.len() {
-            return complain(format!("the options of ballot {number} must all be different"));
+            return complain(
+                Flaw::Options,
+                format!("the options of ballot {number} must all be different"),
+            );
         }
         if usize::from(self.assumed) >= self.options.len() {
-            return complain(format!(
-                "the answer that ballot {number} assumes of who stays away is none of its options"
-            ));
+            return complain(
+                Flaw::Assumed,
+                format!(
+                    "the answer that ballot {number} assumes of who stays away is none of its options"
+                ),
+            );
         }
         match self.function.objection(people, self.options.len()) {
-            Some(objection) => complain(format!("ballot {number}: {objection}")),
+            Some(InvalidDraft { flaw, sentence }) => {
+                complain(flaw, format!("ballot {number}: {sentence}"))
+            }
             None => Ok(()),
         }
     }
@@ -191,20 +207,21 @@ impl Draft {
     /// [`InvalidDraft`] names the limit and what may be done.
     pub fn validate(&self) -> Result<(), InvalidDraft> {
         if !says(&self.question, QUESTION_BYTES) {
-            return complain(format!("the question must have 1 to {QUESTION_BYTES} bytes"));
+            let flaw = unsaid(Flaw::Question, &self.question);
+            return complain(flaw, format!("the question must have 1 to {QUESTION_BYTES} bytes"));
         }
         if helpers(self.threshold).is_none() {
-            return complain(format!(
-                "0, 2 or 3 servers stand in for who stays away, not {}",
-                self.threshold
-            ));
+            return complain(
+                Flaw::Threshold,
+                format!("0, 2 or 3 servers stand in for who stays away, not {}", self.threshold),
+            );
         }
         if !BALLOTS.contains(&self.ballots.len()) {
             let (least, most) = (BALLOTS.start(), BALLOTS.end());
-            return complain(format!(
-                "a decision has {least} to {most} ballots, not {}",
-                self.ballots.len()
-            ));
+            return complain(
+                Flaw::Ballots,
+                format!("a decision has {least} to {most} ballots, not {}", self.ballots.len()),
+            );
         }
         self.validate_people()?;
         self.validate_turnout()?;
@@ -217,12 +234,15 @@ impl Draft {
         };
         let all: Option<usize> = self.ballots.iter().map(entries).sum();
         if all.is_none_or(|all| all > MAX_ENTRIES) {
-            return complain(format!(
-                "the tables of all ballots together have more than {MAX_ENTRIES} entries: ask fewer people, or take fewer ballots or options"
-            ));
+            return complain(
+                Flaw::Large,
+                format!(
+                    "the tables of all ballots together have more than {MAX_ENTRIES} entries: ask fewer people, or take fewer ballots or options"
+                ),
+            );
         }
         if self.step_bytes() > RECORD_BYTES - STEP_FRAME {
-            return complain("an answer to all ballots would be too long to send: ask fewer people, or take fewer ballots or options".into());
+            return complain(Flaw::Large, "an answer to all ballots would be too long to send: ask fewer people, or take fewer ballots or options".into());
         }
         Ok(())
     }
@@ -243,30 +263,33 @@ impl Draft {
     fn validate_people(&self) -> Result<(), InvalidDraft> {
         if !PEOPLE.contains(&self.people.len()) {
             let (least, most) = (PEOPLE.start(), PEOPLE.end());
-            return complain(format!(
-                "{least} to {most} people can be asked, not {}",
-                self.people.len()
-            ));
+            return complain(
+                Flaw::People,
+                format!("{least} to {most} people can be asked, not {}", self.people.len()),
+            );
         }
         if let Some(person) = self.people.iter().find(|person| !says(&person.name, LABEL_BYTES)) {
-            return complain(format!(
-                "the name “{}” must have 1 to {LABEL_BYTES} bytes",
-                person.name
-            ));
+            return complain(
+                unsaid(Flaw::Names, &person.name),
+                format!("the name “{}” must have 1 to {LABEL_BYTES} bytes", person.name),
+            );
         }
         let mut names = BTreeSet::new();
         if let Some(person) = self.people.iter().find(|person| !names.insert(person.name.trim())) {
-            return complain(format!(
-                "two people are called “{}”: give them different names",
-                person.name.trim()
-            ));
+            return complain(
+                Flaw::Names,
+                format!(
+                    "two people are called “{}”: give them different names",
+                    person.name.trim()
+                ),
+            );
         }
         let mut keys = BTreeSet::new();
         if let Some(person) = self.people.iter().find(|person| !keys.insert(*person.seat.key())) {
-            return complain(format!(
-                "“{}” has the account or the invitation of somebody else",
-                person.name
-            ));
+            return complain(
+                Flaw::Seats,
+                format!("“{}” has the account or the invitation of somebody else", person.name),
+            );
         }
         Ok(())
     }
@@ -274,13 +297,17 @@ impl Draft {
     fn validate_turnout(&self) -> Result<(), InvalidDraft> {
         let (least, people) = (least_quorum(self.people.len()), self.people.len());
         if !(least..=people).contains(&usize::from(self.quorum)) {
-            return complain(format!(
-                "of {people} people at least {least} and at most {people} must answer for a result, not {}: what fewer say could be told apart",
-                self.quorum
-            ));
+            return complain(
+                Flaw::Quorum,
+                format!(
+                    "of {people} people at least {least} and at most {people} must answer for a result, not {}: what fewer say could be told apart",
+                    self.quorum
+                ),
+            );
         }
         if self.accept_by >= self.deadline {
             return complain(
+                Flaw::AcceptBy,
                 "the day by which to accept must come before the deadline for answers".into(),
             );
         }
@@ -293,12 +320,18 @@ impl Draft {
         let again = self.ballots.iter().position(|ballot| !labels.insert(ballot.label.trim()));
         match again.map(|place| (place + 1, self.ballots[place].label.trim())) {
             None => Ok(()),
-            Some((number, "")) => complain(format!(
-                "ballot {number} needs a label: there are several, and another one has none"
-            )),
-            Some((number, label)) => complain(format!(
-                "ballot {number} is called “{label}” as another one: give them different labels"
-            )),
+            Some((number, "")) => complain(
+                Flaw::Labels,
+                format!(
+                    "ballot {number} needs a label: there are several, and another one has none"
+                ),
+            ),
+            Some((number, label)) => complain(
+                Flaw::Labels,
+                format!(
+                    "ballot {number} is called “{label}” as another one: give them different labels"
+                ),
+            ),
         }
     }
 
@@ -308,13 +341,17 @@ impl Draft {
     /// [`InvalidDraft`].
     pub fn validate_deadline(&self, now: u64) -> Result<(), InvalidDraft> {
         if self.deadline <= now {
-            return complain("the deadline has passed: take a later one".into());
+            return complain(Flaw::Deadline, "the deadline has passed: take a later one".into());
         }
         if self.accept_by <= now {
-            return complain("the day by which to accept has passed: take a later one".into());
+            return complain(
+                Flaw::AcceptBy,
+                "the day by which to accept has passed: take a later one".into(),
+            );
         }
         if self.deadline - now > MOST_SECONDS {
             return complain(
+                Flaw::Deadline,
                 "the deadline is more than 400 days ahead: take an earlier one".into(),
             );
         }
@@ -420,19 +457,19 @@ mod tests {
         ];
         for (draft, word) in bad {
             let error = draft.validate().unwrap_err();
-            assert!(error.0.contains(word), "{error}");
+            assert!(error.sentence.contains(word), "{error}");
         }
         let mut many = draft(100);
         many.ballots = several(9);
-        assert!(many.validate().unwrap_err().0.contains("together"));
+        assert!(many.validate().unwrap_err().sentence.contains("together"));
         let mut long = draft(44);
         long.ballots = several(20);
-        assert!(long.validate().unwrap_err().0.contains("too long"));
+        assert!(long.validate().unwrap_err().sentence.contains("too long"));
         long.people.truncate(40);
         long.quorum = 20;
         assert_eq!(long.validate(), Ok(()));
         assert!(draft(3).validate_deadline(1_000).is_err());
-        assert!(draft(3).validate_deadline(900).unwrap_err().0.contains("accept"));
+        assert!(draft(3).validate_deadline(900).unwrap_err().sentence.contains("accept"));
         assert_eq!(draft(3).validate_deadline(899), Ok(()));
         assert!(with(|d| d.deadline = MOST_SECONDS + 2).validate_deadline(1).is_err());
     }

@@ -3,7 +3,7 @@
 
 use ostrakon_onepass::StepFault;
 
-use crate::draft::InvalidDraft;
+use crate::draft::flaw::InvalidDraft;
 use crate::keys::InvalidKey;
 
 /// Why something is refused. Records are counted from 0.

@@ -3,10 +3,10 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Signature;
+use ostrakon_decide::GatheringId;
 use ostrakon_decide::draft::gathering::{
-    MOST_WAITING, Request, SignedGathering, SignedWord, decode, reading_digest,
+    InvalidGathering, MOST_WAITING, Request, SignedGathering, SignedWord, decode, reading_digest,
 };
-use ostrakon_decide::{GatheringId, InvalidDraft};
 use ostrakon_job::Creator;
 use ostrakon_protocol::ServiceError;
 use ostrakon_protocol::decisions::{GatheringInfo, GatheringMade, RequestsInfo};
@@ -24,7 +24,7 @@ fn kept_until(signed: &SignedGathering) -> u64 {
     signed.gathering.until.saturating_add(AFTER)
 }
 
-fn refused(error: InvalidDraft) -> ServiceError {
+fn refused(error: InvalidGathering) -> ServiceError {
     ServiceError::Refused(error.0)
 }
 

@@ -5,6 +5,8 @@ use ostrakon_onepass::composition;
 use ostrakon_onepass::params::{MAX_ENTRIES, table_entries};
 use serde::{Deserialize, Serialize};
 
+use super::flaw::{Flaw, InvalidDraft};
+
 /// What happens if several options were picked most often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,23 +74,29 @@ impl Function {
     }
 
     /// Why it cannot be computed of so many people with so many options; `None` if it can.
-    pub fn objection(&self, people: usize, options: usize) -> Option<String> {
+    pub fn objection(&self, people: usize, options: usize) -> Option<InvalidDraft> {
+        let objection = |flaw, sentence: String| Some(InvalidDraft::new(flaw, sentence));
         if self.is_binary() && options != 2 {
-            return Some(format!("this function needs two options, not {options}"));
+            let sentence = format!("this function needs two options, not {options}");
+            return objection(Flaw::Function, sentence);
         }
         let Some(entries) = table_entries(people, u16::try_from(options).unwrap_or(u16::MAX))
         else {
-            return Some(too_large(people, options));
+            return objection(Flaw::Large, too_large(people, options));
         };
         match self {
-            Function::AtLeast { k } if *k == 0 || usize::from(*k) > people => Some(format!(
-                "“at least k” needs k from 1 to {people}, the number of people, not {k}"
-            )),
-            Function::Custom { outputs } if outputs.len() != entries => Some(format!(
-                "the table of {people} people and {options} options has {entries} entries, not {}",
-                outputs.len()
-            )),
-            _ if entries > MAX_ENTRIES => Some(too_large(people, options)),
+            Function::AtLeast { k } if *k == 0 || usize::from(*k) > people => objection(
+                Flaw::Enough,
+                format!("“at least k” needs k from 1 to {people}, the number of people, not {k}"),
+            ),
+            Function::Custom { outputs } if outputs.len() != entries => objection(
+                Flaw::Table,
+                format!(
+                    "the table of {people} people and {options} options has {entries} entries, not {}",
+                    outputs.len()
+                ),
+            ),
+            _ if entries > MAX_ENTRIES => objection(Flaw::Large, too_large(people, options)),
             _ => None,
         }
     }
@@ -184,16 +192,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_computed_is_said() {
-        assert!(Function::Majority.objection(3, 3).unwrap().contains("two options"));
-        assert!(Function::AtLeast { k: 4 }.objection(3, 2).unwrap().contains("from 1 to 3"));
+        assert!(Function::Majority.objection(3, 3).unwrap().sentence.contains("two options"));
+        assert!(
+            Function::AtLeast { k: 4 }.objection(3, 2).unwrap().sentence.contains("from 1 to 3")
+        );
         assert!(Function::AtLeast { k: 0 }.objection(3, 2).is_some());
         assert!(
             Function::Custom { outputs: vec![0; 3] }
                 .objection(3, 2)
                 .unwrap()
+                .sentence
                 .contains("4 entries, not 3")
         );
-        assert!(Function::Tally.objection(200, 3).unwrap().contains("900"));
+        assert!(Function::Tally.objection(200, 3).unwrap().sentence.contains("900"));
         assert_eq!(Function::Tally.objection(40, 3), None);
         assert_eq!(Function::Majority.table(3, 3), Vec::<u32>::new());
     }

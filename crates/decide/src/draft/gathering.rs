@@ -10,7 +10,7 @@ use ostrakon_crypto::{Digest, Signature, SigningKey, VerifyingKey};
 use ostrakon_party::{Invitation, wire};
 use serde::{Deserialize, Serialize};
 
-use super::{DecisionId, InvalidDraft, QUESTION_BYTES, complain, says};
+use super::{DecisionId, QUESTION_BYTES, says};
 use crate::hex::hexadecimal;
 use crate::operators::Operators;
 
@@ -98,6 +98,15 @@ pub struct SignedWord {
     pub signature: Signature,
 }
 
+/// A join link, a request by it or an answer that does not hold; the sentence says why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidGathering(pub String);
+
+fn complain<T>(sentence: impl Into<String>) -> Result<T, InvalidGathering> {
+    Err(InvalidGathering(sentence.into()))
+}
+
 fn digest_of(operators: &Operators, context: &'static str, value: &impl Serialize) -> Digest {
     operators.transcript(context).field(&wire::encode(value)).finish()
 }
@@ -105,11 +114,11 @@ fn digest_of(operators: &Operators, context: &'static str, value: &impl Serializ
 /// Reads what was signed; nothing in it is verified by that.
 ///
 /// # Errors
-/// [`InvalidDraft`] if it is longer than [`BYTES`] or not the canonical encoding.
-pub fn decode<T: Serialize + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, InvalidDraft> {
+/// [`InvalidGathering`] if it is longer than [`BYTES`] or not the canonical encoding.
+pub fn decode<T: Serialize + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, InvalidGathering> {
     let read = Some(bytes).filter(|bytes| bytes.len() <= BYTES);
     read.and_then(|bytes| wire::decode(bytes).ok())
-        .ok_or_else(|| InvalidDraft("this is not what a join link is made of".into()))
+        .ok_or_else(|| InvalidGathering("this is not what a join link is made of".into()))
 }
 
 impl Gathering {
@@ -155,27 +164,27 @@ impl Gathering {
     /// Whether a request is for this gathering, by somebody who has the link.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says what does not hold.
+    /// [`InvalidGathering`] says what does not hold.
     pub fn check_request(
         &self,
         operators: &Operators,
         request: &Request,
-    ) -> Result<(), InvalidDraft> {
+    ) -> Result<(), InvalidGathering> {
         if request.gathering != self.id(operators) {
-            return complain("the request is for another join link".into());
+            return complain("the request is for another join link");
         }
         if !says(&request.name, NAME_BYTES) {
             return complain(format!("a name must have 1 to {NAME_BYTES} bytes"));
         }
         if request.account == self.creator {
-            return complain("who made the join link takes part without it".into());
+            return complain("who made the join link takes part without it");
         }
         let digest = request.digest(operators);
         if !self.link.verifies(&digest, &request.invited) {
-            return complain("the join link is incomplete: copy the whole link".into());
+            return complain("the join link is incomplete: copy the whole link");
         }
         if !request.account.verifies(&digest, &request.signature) {
-            return complain("the request is not signed by the account that it names".into());
+            return complain("the request is not signed by the account that it names");
         }
         Ok(())
     }
@@ -183,22 +192,22 @@ impl Gathering {
     /// Whether a word is the creator's on this gathering.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says what does not hold.
+    /// [`InvalidGathering`] says what does not hold.
     pub fn check_word(
         &self,
         operators: &Operators,
         signed: &SignedWord,
-    ) -> Result<(), InvalidDraft> {
+    ) -> Result<(), InvalidGathering> {
         let word = &signed.word;
         if word.gathering != self.id(operators) {
-            return complain("the answer is for another join link".into());
+            return complain("the answer is for another join link");
         }
         if word.refused.len() > MOST_REFUSED {
             return complain(format!("at most {MOST_REFUSED} requests can be refused"));
         }
         let digest = digest_of(operators, WORD, word);
         if !self.creator.verifies(&digest, &signed.signature) {
-            return complain("only who made the join link answers requests".into());
+            return complain("only who made the join link answers requests");
         }
         Ok(())
     }
@@ -210,17 +219,17 @@ impl SignedGathering {
     /// Checks everything but the time.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says what does not hold.
-    pub fn verify(&self, operators: &Operators) -> Result<(), InvalidDraft> {
+    /// [`InvalidGathering`] says what does not hold.
+    pub fn verify(&self, operators: &Operators) -> Result<(), InvalidGathering> {
         let gathering = &self.gathering;
         if gathering.servers != operators.digest {
-            return complain("the join link is for other servers".into());
+            return complain("the join link is for other servers");
         }
         if !says(&gathering.question, QUESTION_BYTES) {
             return complain(format!("the question must have 1 to {QUESTION_BYTES} bytes"));
         }
         if !gathering.creator.verifies(&gathering.digest(operators), &self.signature) {
-            return complain("the join link is not signed by its creator".into());
+            return complain("the join link is not signed by its creator");
         }
         Ok(())
     }
@@ -228,14 +237,14 @@ impl SignedGathering {
     /// Whether people can ask at a time, in seconds since 1970, and not for too long from then.
     ///
     /// # Errors
-    /// [`InvalidDraft`] says which of the two.
-    pub fn check_time(&self, now: u64) -> Result<(), InvalidDraft> {
+    /// [`InvalidGathering`] says which of the two.
+    pub fn check_time(&self, now: u64) -> Result<(), InvalidGathering> {
         let until = self.gathering.until;
         if until <= now {
-            return complain("the time for requests by this join link is over".into());
+            return complain("the time for requests by this join link is over");
         }
         if until - now > LONGEST {
-            return complain("a join link lasts for at most 60 days".into());
+            return complain("a join link lasts for at most 60 days");
         }
         Ok(())
     }

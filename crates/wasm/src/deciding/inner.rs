@@ -35,7 +35,7 @@ pub fn table_rows(people: u16, options: u16) -> Result<String, String> {
             _ => None,
         };
     match function.objection(usize::from(people), usize::from(options)) {
-        Some(objection) => Err(objection),
+        Some(objection) => Err(objection.to_string()),
         None => Ok(json(&rows.iter().filter_map(meaning).collect::<Vec<_>>())),
     }
 }
