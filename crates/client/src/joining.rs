@@ -13,6 +13,8 @@ use ostrakon_party::wire;
 use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::{Deserialize, Serialize};
 
+use crate::asking::normalised;
+
 /// What a creator makes a join link of.
 #[derive(Clone, Debug)]
 pub struct JoiningPlan {
@@ -50,6 +52,7 @@ impl Joining {
         now: u64,
     ) -> Result<Self, InvalidGathering> {
         let (key, servers) = (creator.verifying_key(), operators.digest);
+        let question = normalised(&question);
         let gathering = Gathering { question, creator: key, link, until, nonce, servers };
         let signed = gathering.sign(&operators, creator);
         signed.verify(&operators)?;
@@ -123,7 +126,8 @@ impl Joining {
         name: &str,
         time: u64,
     ) -> Result<Request, InvalidGathering> {
-        let request = Request::new(&self.operators, (self.id, secret), account, name, time);
+        let name = normalised(name);
+        let request = Request::new(&self.operators, (self.id, secret), account, &name, time);
         self.signed.gathering.check_request(&self.operators, &request)?;
         Ok(request)
     }
@@ -290,7 +294,8 @@ mod tests {
         let made = made(7, "When?");
         let account = made.account(&key(10));
         let ask = |secret, name| made.ask(&account, &Invitation([secret; 32]), name, NOW);
-        let request = ask(5, "Ben").unwrap();
+        let request = ask(5, " Zoe\u{308}").unwrap();
+        assert_eq!(request.name, "Zoë", "texts are written in one way");
         assert!(ask(6, "Ben").is_err() && ask(5, "").is_err());
         let lists = [vec!["?".into()], vec![text(&wire::encode(&request))]];
         let lists = lists.map(|requests| RequestsInfo { requests });

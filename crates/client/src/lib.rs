@@ -4,6 +4,7 @@
 //! (`docs/spec/visitor.md`), and [`Beginning`](visitor::Beginning) begins a decision;
 //! [`Opening`](host::Opening) opens a room, a [`Host`](host::Host) acts in it, and
 //! [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
+//! [`asking`] is what a creator wants decided, and by whom (V8).
 //! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`). [`Joining`] is
 //! what is believed of a join link that servers show (`docs/spec/decide.md`, steps 4a to 4d).
 //!
@@ -18,6 +19,7 @@
 //! ([`Author`](ostrakon_mixing::submission::Author)).
 
 mod arriving;
+pub mod asking;
 mod epoch;
 mod follower;
 mod home;

@@ -5,6 +5,7 @@
 //! Binary things are the bytes of the HTTP API; lists of them come in as JSON lists of base64url
 //! texts, as `GET …/records` answers.
 
+mod drafting;
 mod gathering;
 pub(crate) mod inner;
 
@@ -41,15 +42,6 @@ impl Deployment {
 #[wasm_bindgen(js_name = quorums)]
 pub fn quorums(people: usize) -> Vec<usize> {
     vec![decide::draft::usual_quorum(people), decide::draft::least_quorum(people)]
-}
-
-/// The decision's id for a draft (JSON): 32 hexadecimal digits.
-///
-/// # Errors
-/// If the draft breaks a limit; the sentence says which.
-#[wasm_bindgen(js_name = decisionId)]
-pub fn decision_id(draft: &str) -> Result<String, JsError> {
-    Ok(inner::draft(draft).map_err(shown)?.id().to_hex())
 }
 
 /// The compositions of `people` answers over `options` options, in the order of a custom table's

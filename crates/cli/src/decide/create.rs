@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use ostrakon_client::asking::{Bearer, Drafted, called, told_apart};
 use ostrakon_crypto::Digest;
 use ostrakon_decide::draft::gathering::Request;
 use ostrakon_decide::{Chain, Draft, Invitation, JoinLink, Link, Warning, warnings};
@@ -207,12 +208,15 @@ async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> R
         joining.word().is_some_and(|word| word.admitted.contains(&request.account))
     };
     let admitted: Vec<_> = requests.iter().filter(admitted).collect();
-    for request in &admitted {
-        let name = request.name.trim();
-        let others = admitted.iter().filter(|other| other.name.trim() == name).count();
-        let taken = others > 1 || plan.people.iter().any(|asked| asked.name() == name);
-        let digits = request.digits(operators);
-        let name = if taken { format!("{name} ({})", &digits[..9]) } else { name.to_owned() };
+    let named = plan.people.iter().map(|asked| (asked.name().to_owned(), String::new()));
+    let digits = |request: &Request| request.digits(operators).replace(' ', "");
+    let joined = admitted.iter().map(|request| (request.name.trim().to_owned(), digits(request)));
+    let bearers = named.chain(joined).map(|(name, code)| Bearer { name, code });
+    let bearers: Vec<_> = bearers.collect();
+    let digits = told_apart(&bearers);
+    let names = bearers.iter().zip(&digits).map(|(bearer, digits)| called(&bearer.name, digits));
+    let names: Vec<_> = names.skip(plan.people.len()).collect();
+    for (name, request) in names.into_iter().zip(admitted) {
         plan.people.push(Asked::Account(NamedAccount { name, account: request.account.to_hex() }));
     }
     if plan.question.is_empty() {
@@ -233,7 +237,7 @@ pub async fn begin(
     token: Option<&str>,
 ) -> Result<Created> {
     let digest = deployment.operators.digest;
-    let (draft, invitations) = plan.draft(account.key().verifying_key(), digest)?;
+    let Drafted { draft, invitations } = plan.draft(account.key().verifying_key(), digest)?;
     let (record, shown) =
         beginning::begin(deployment, account, &draft, &invitations, token).await?;
     let link = deployment.link(draft.id());

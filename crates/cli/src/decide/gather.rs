@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_client::JoiningPlan;
+use ostrakon_client::asking::look;
 use ostrakon_decide::draft::gathering::{Request, Word};
 use ostrakon_decide::{Invitation, JoinLink};
 use serde::Serialize;
@@ -96,12 +97,14 @@ struct RequestJson {
     state: &'static str,
 }
 
-/// The one request that a text means: by its digits, or by its name.
+/// The one request that a text means: by its digits, or by its name, if no other one looks like it.
 fn meant<'a>(requests: &'a [(Request, String)], who: &str) -> Result<&'a Request> {
     let plain = |text: &str| text.replace(' ', "");
-    let mut of = requests
-        .iter()
-        .filter(|(request, digits)| request.name == who || plain(digits) == plain(who));
+    let (digits_meant, name_meant) = (plain(who), look(who));
+    let is_meant = |(request, digits): &&(Request, String)| {
+        plain(digits) == digits_meant || look(&request.name) == name_meant
+    };
+    let mut of = requests.iter().filter(is_meant);
     match (of.next(), of.next()) {
         (Some((request, _)), None) => Ok(request),
         (Some(_), Some(_)) => bail!("several have asked as “{who}”: give the digits of one"),

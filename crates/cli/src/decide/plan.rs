@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
+use ostrakon_client::asking::{Around, Drafted, Guest, Wish};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_decide::draft::usual_quorum;
-use ostrakon_decide::{Ballot, Draft, Function, GatheringId, Invitation, Person, Seat, Tie};
+use ostrakon_decide::{Ballot, Function, GatheringId, Tie};
 use serde::Deserialize;
 
 use crate::system;
@@ -178,57 +178,38 @@ pub fn option(options: &[String], text: &str) -> Result<u8> {
     })
 }
 
+impl Asked {
+    fn guest(&self) -> Result<Guest> {
+        let account = match self {
+            Asked::Name(_) => None,
+            Asked::Account(NamedAccount { name, account }) => {
+                let key = VerifyingKey::from_hex(account);
+                Some(key.with_context(|| format!("the account of “{name}” is no key"))?)
+            }
+        };
+        Ok(Guest { name: self.name().to_owned(), account })
+    }
+}
+
 impl Plan {
     /// The draft, with a fresh invitation for everybody who is not named by an account.
     ///
     /// # Errors
     /// If something in it cannot be.
-    pub fn draft(
-        &self,
-        creator: VerifyingKey,
-        servers: Digest,
-    ) -> Result<(Draft, Vec<Option<Invitation>>)> {
-        let mut people = Vec::new();
-        let mut invitations = Vec::new();
-        for asked in &self.people {
-            let (name, seat, invitation) = match asked {
-                Asked::Name(name) => {
-                    let invitation = Invitation(system::random());
-                    (name, Seat::Invitation(invitation.key().verifying_key()), Some(invitation))
-                }
-                Asked::Account(NamedAccount { name, account }) => {
-                    let key = VerifyingKey::from_hex(account);
-                    (
-                        name,
-                        Seat::Account(
-                            key.with_context(|| format!("the account of “{name}” is no key"))?,
-                        ),
-                        None,
-                    )
-                }
-            };
-            people.push(Person { name: name.clone(), seat });
-            invitations.push(invitation);
-        }
-        ensure!(self.seconds > 0, "the deadline must lie in the future");
+    pub fn draft(&self, creator: VerifyingKey, servers: Digest) -> Result<Drafted> {
         let now = system::unix_time();
-        let draft = Draft {
+        let wish = Wish {
             question: self.question.clone(),
             ballots: self.ballots.iter().map(PlannedBallot::ballot).collect::<Result<_>>()?,
-            quorum: self.quorum.unwrap_or(u16::try_from(usual_quorum(people.len()))?),
-            people,
             accept_by: now.saturating_add(self.accept_seconds.unwrap_or(self.seconds / 2)),
             all_needed: self.all_needed,
+            quorum: self.quorum,
             deadline: now.saturating_add(self.seconds),
             threshold: self.threshold,
-            creator,
-            gathering: self.gathering,
-            nonce: system::random(),
-            servers,
         };
-        draft.validate()?;
-        draft.validate_deadline(now)?;
-        Ok((draft, invitations))
+        let guests = self.people.iter().map(Asked::guest).collect::<Result<Vec<_>>>()?;
+        let around = Around { creator, servers, gathering: self.gathering };
+        Ok(wish.draft(&guests, around, now, &mut system::entropy())?)
     }
 }
 
@@ -253,6 +234,8 @@ impl PlannedBallot {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_decide::{Person, Seat};
+
     use super::*;
 
     fn plan() -> Plan {
@@ -317,7 +300,8 @@ mod tests {
         let account = VerifyingKey([7; 32]);
         let mut plan = plan();
         plan.people.push(asked(&format!("Clio, {}", account.to_hex())));
-        let (draft, invitations) = plan.draft(VerifyingKey([1; 32]), Digest([2; 32])).unwrap();
+        let made = |plan: &Plan| plan.draft(VerifyingKey([1; 32]), Digest([2; 32]));
+        let Drafted { draft, invitations } = made(&plan).unwrap();
         assert_eq!(draft.people[2], Person { name: "Clio".into(), seat: Seat::Account(account) });
         assert_eq!(draft.ballots[0].assumed, 1);
         let seat =
@@ -327,10 +311,10 @@ mod tests {
             (seat(0), seat(1), 3)
         );
         assert!(invitations[2].is_none());
+        plan.people[1] = Asked::Name("anna".into());
+        let error = made(&plan).unwrap_err();
+        assert!(error.to_string().contains("two people are called “anna”"), "{error}");
         plan.people.truncate(1);
-        assert!(
-            plan.draft(VerifyingKey([1; 32]), Digest([2; 32])).is_err(),
-            "one person decides nothing"
-        );
+        assert!(made(&plan).is_err(), "one person decides nothing");
     }
 }

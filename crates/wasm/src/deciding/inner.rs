@@ -1,9 +1,14 @@
 //! What the bindings compute, without the browser.
 
-use ostrakon_crypto::Digest;
-use ostrakon_decide::{self as decide, Archive, Chain, DecisionId, Draft, Refused, Report};
-use serde::Serialize;
+use ostrakon_client::asking::{self, Around, Bearer, Drafted, Guest, Wish};
+use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_decide::draft::{BALLOTS, LABEL_BYTES, OPTIONS, PEOPLE, QUESTION_BYTES};
+use ostrakon_decide::{
+    self as decide, Archive, Chain, DecisionId, Draft, Flaw, GatheringId, Operators, Refused,
+    Report,
+};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::inner::json;
 use crate::randomness::generator;
@@ -24,6 +29,90 @@ pub fn draft(text: &str) -> Result<Draft, String> {
     let draft: Draft = parse("the draft", text)?;
     draft.validate().map_err(self::text)?;
     Ok(draft)
+}
+
+#[derive(Serialize)]
+struct Limits {
+    people: [usize; 2],
+    options: usize,
+    ballots: usize,
+    question: usize,
+    label: usize,
+}
+
+pub fn draft_limits() -> String {
+    json(&Limits {
+        people: [*PEOPLE.start(), *PEOPLE.end()],
+        options: *OPTIONS.end(),
+        ballots: *BALLOTS.end(),
+        question: QUESTION_BYTES,
+        label: LABEL_BYTES,
+    })
+}
+
+fn wish(wish: &str, guests: &str) -> Result<(Wish, Vec<Guest>), String> {
+    Ok((parse("the wish", wish)?, parse("the list of people", guests)?))
+}
+
+/// The word for a limit.
+fn word(flaw: Flaw) -> Option<String> {
+    serde_json::to_value(flaw).ok()?.as_str().map(str::to_owned)
+}
+
+pub fn flaw(wish: &str, guests: &str, more: usize, now: u64) -> Result<Option<String>, String> {
+    let (wish, guests) = self::wish(wish, guests)?;
+    Ok(wish.check(&guests, more, now).err().and_then(|invalid| word(invalid.flaw)))
+}
+
+pub fn around(
+    operators: &Operators,
+    creator: &SigningKey,
+    gathering: Option<&str>,
+) -> Result<Around, String> {
+    let wrong = || "a join link's id has 32 hexadecimal digits".to_owned();
+    let gathering = gathering.map(|id| GatheringId::from_hex(id).ok_or_else(wrong)).transpose()?;
+    Ok(Around { creator: creator.verifying_key(), servers: operators.digest, gathering })
+}
+
+#[derive(Serialize)]
+struct Made {
+    id: String,
+    draft: String,
+    invitations: Vec<Option<String>>,
+}
+
+pub fn made_draft(wish: &str, guests: &str, around: Around, now: u64) -> Result<String, String> {
+    let (wish, guests) = self::wish(wish, guests)?;
+    let made = wish.draft(&guests, around, now, &mut generator()?).map_err(text)?;
+    let Drafted { draft, invitations } = made;
+    let secret = |invitation: &decide::Invitation| invitation.to_text();
+    let invitations = invitations.iter().map(|invitation| invitation.as_ref().map(secret));
+    let (id, invitations) = (draft.id().to_hex(), invitations.collect());
+    Ok(json(&Made { id, draft: json(&draft), invitations }))
+}
+
+#[derive(Deserialize)]
+struct BearerJson {
+    name: String,
+    code: String,
+}
+
+#[derive(Serialize)]
+struct CalledJson {
+    code: String,
+    called: String,
+}
+
+pub fn told_apart(bearers: &str) -> Result<String, String> {
+    let bearers: Vec<BearerJson> = parse("the list of names", bearers)?;
+    let bearers = bearers.into_iter().map(|BearerJson { name, code }| Bearer { name, code });
+    let bearers: Vec<_> = bearers.collect();
+    let codes = asking::told_apart(&bearers);
+    let called = |(bearer, code): (&Bearer, String)| CalledJson {
+        called: asking::called(&bearer.name, &code),
+        code,
+    };
+    Ok(json(&bearers.iter().zip(codes).map(called).collect::<Vec<_>>()))
 }
 
 pub fn table_rows(people: u16, options: u16) -> Result<String, String> {

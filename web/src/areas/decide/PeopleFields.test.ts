@@ -1,7 +1,10 @@
 import { render } from 'svelte/server';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
+import { loadForTest } from '../../test/world';
 import PeopleFields from './PeopleFields.svelte';
+
+beforeAll(loadForTest);
 
 const company = { way: 'list' as const, me: true, myName: 'Me', accounts: [], list: '' };
 const shown = (...known: { name: string; account: string }[]) =>

@@ -8,7 +8,6 @@ import {
   DeviceKey,
   JoinLink,
   beginDeciding,
-  decisionId,
   serversDigest,
 } from '../../lib/page/cryptography';
 import { beginBy, beginWithStock } from '../../lib/decisions/beginning';
@@ -17,11 +16,9 @@ import { DecisionServer } from '../../lib/decisions/decisions';
 import { Problem } from '../../lib/servers/api';
 import type { Reason } from '../../lib/servers/reason';
 import { operatorsOf } from '../../lib/servers/deployment';
-import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/decisions/asking/draft';
+import { draftOf, type Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
 import { atAny, fresh } from '../join/joining.svelte';
-import { normalised } from '../../lib/page/text';
-import { t } from '../../i18n/decide';
 import type { Plan } from '../join/plan';
 
 /** Why a decision was not made, or perhaps not. */
@@ -29,24 +26,8 @@ export interface Complaint extends Reason {
   perhaps: boolean;
 }
 
-/** Who is asked, with the secrets of the invitations that were made; `null` for accounts. */
-function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] } {
-  const made = guests.map(({ name, account }) => {
-    if (account !== null) return { person: { name, seat: { account } }, secret: null };
-    const key = DeviceKey.generate();
-    const found = {
-      person: { name, seat: { invitation: key.publicKey() } },
-      secret: key.invitation(),
-    };
-    key.free();
-    return found;
-  });
-  return { people: made.map(({ person }) => person), secrets: made.map(({ secret }) => secret) };
-}
-
 /**
- * Makes the decision, of people who have asked by the join link `gathering` if there is one;
- * returns
+ * Makes the decision, of people who have asked by the join link `gathering` if there is one; returns
  * its id, and where it is: an address within this page.
  */
 export async function begin(
@@ -61,22 +42,18 @@ export async function begin(
   const { raw, operators } = await operatorsOf(undefined, origin, at);
   const digest = serversDigest(raw);
   const deployment = new Deployment(raw);
-  const { people, secrets } = seats(guests);
-  const nonce = [...crypto.getRandomValues(new Uint8Array(16))];
-  const dateOptions = dateAnswers(wish, t.dates);
-  const draft = draftOf(wish, {
-    people,
-    creator: account.key.publicKey(),
-    servers: digest,
-    nonce,
+  const { id, draft, invitations } = draftOf(
+    wish,
+    guests,
+    account.key,
+    deployment,
     gathering,
-    dateOptions,
-  });
-  const id = decisionId(draft);
+    Date.now(),
+  );
   const letters = guests.map(({ address }) => (address === null ? null : { address, sent: 0 }));
   const known = { id, servers: digest, question: wish.question.trim(), letters };
   const keeper = {
-    keep: () => account.know({ ...known, invitations: secrets }),
+    keep: () => account.know({ ...known, invitations }),
     forget: () => account.drop(id),
   };
   const machine = beginDeciding(deployment, account.key, draft);
@@ -108,10 +85,9 @@ export async function gather(
   const secret = DeviceKey.generate();
   const until = BigInt(Math.floor(new Date(wish.acceptBy).getTime() / 1000));
   const nonce = crypto.getRandomValues(new Uint8Array(16));
-  const question = normalised(wish.question);
   const deployment = new Deployment(raw);
   const now = BigInt(Math.floor(Date.now() / 1000));
-  const make = () => JoinLink.make(deployment, account.key, secret, question, until, nonce, now);
+  const make = () => JoinLink.make(deployment, account.key, secret, wish.question, until, nonce, now);
   const link = asServersSay(make);
   const place = { gathering: link.id(), servers: digest };
   const address = joinLink('', place.gathering, place.servers, secret.invitation()).slice(1);

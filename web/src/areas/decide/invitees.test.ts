@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
-import { areNamed, guestsOf, listed } from './invitees';
+import { loadForTest } from '../../test/world';
+import { guestsOf, listed } from './invitees';
+
+beforeAll(loadForTest);
 
 const person = (name: string, code: string) => ({ name, account: code.padEnd(64, '0') });
 const shown = (...known: ReturnType<typeof person>[]) =>
@@ -48,7 +51,6 @@ test('people of one name are asked together, each with the beginning of the code
     'Ben',
     'Carla',
   ]);
-  expect(areNamed(guests)).toBe(true);
   // The others are told who it is that is asked, as the list tells it to whoever asks.
   const [alone] = guestsOf(
     { way: 'list', me: false, myName: '', accounts: [known[1]?.account ?? ''], list: '' },

@@ -3,10 +3,10 @@
 import type { Acquaintance, Joining } from '../../lib/decisions/account';
 import type { Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
+import { calledApart } from '../../lib/decisions/asking/names';
 import type { Policy } from '../../lib/hosts/hosting';
 import type { Asking } from './joining.svelte';
 import { normalised } from '../../lib/page/text';
-import { calledBy, listed } from '../decide/invitees';
 
 /** As the form was filled in. It is kept in this browser only, which wrote it. */
 export interface Plan {
@@ -57,19 +57,19 @@ export function company(
   admitted: Acquaintance[],
   digits: (account: string) => string,
 ): Guest[] {
-  const code = (account: string) => digits(account).replaceAll(' ', '') || account;
   const joined = admitted.map(({ name, account }) => ({ name: normalised(name), account }));
-  const others = guests.map(({ name, account }) => ({ name, account: account ?? name }));
-  const named = listed([
-    ...others,
-    ...joined.map(({ name, account }) => ({ name, account: code(account) })),
-  ]).slice(others.length);
+  const code = (account: string) => digits(account).replaceAll(' ', '') || account;
+  const told = calledApart([
+    ...guests.map(({ name }) => ({ name, code: '' })),
+    ...joined.map(({ name, account }) => ({ name, code: code(account) })),
+  ]).slice(guests.length);
   return [
     ...guests,
-    ...joined.map(({ account }, place) => {
-      const one = named[place];
-      return { name: one ? calledBy(one) : '', account, address: null };
-    }),
+    ...joined.map(({ name, account }, place) => ({
+      name: told[place]?.called ?? name,
+      account,
+      address: null,
+    })),
   ];
 }
 

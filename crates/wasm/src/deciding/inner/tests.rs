@@ -86,3 +86,58 @@ fn malformed_texts_are_refused_with_a_sentence() {
     assert_eq!(table_rows(2, 2).unwrap(), "[[2,0],[1,1],[0,2]]");
     assert!(decision_id("00").is_err());
 }
+
+const NOW: u64 = 1_700_000_000;
+
+fn wish(quorum: &Value) -> String {
+    let ballot =
+        json!({"label": "", "options": ["no", "yes"], "function": "majority", "assumed": 0});
+    json!({
+        "question": " Shall we? ",
+        "ballots": [ballot],
+        "accept_by": NOW + 500, "all_needed": false, "quorum": quorum,
+        "deadline": NOW + 1_000,
+        "threshold": 2,
+    })
+    .to_string()
+}
+
+#[test]
+fn a_draft_is_made_of_json_with_the_secrets_of_its_invitations() {
+    let (operators, creator) = (operators(), account(0));
+    let ben = account(1).verifying_key().to_hex();
+    let guests = json!([{"name": "Ada", "account": null, "address": "a@b.c"}, {"name": "Ben", "account": ben}]);
+    let (guests, wish) = (guests.to_string(), wish(&Value::Null));
+    let around = around(&operators, &creator, Some(&"ab".repeat(16))).unwrap();
+    let made = made_draft(&wish, &guests, around, NOW).unwrap();
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let draft = draft(made["draft"].as_str().unwrap()).unwrap();
+    assert_eq!(made["id"], draft.id().to_hex());
+    let invitation = Invitation::from_text(made["invitations"][0].as_str().unwrap()).unwrap();
+    assert_eq!(draft.people[0].seat, decide::Seat::Invitation(invitation.key().verifying_key()));
+    assert_eq!(made["invitations"][1], Value::Null);
+    assert_eq!((draft.quorum, draft.gathering.unwrap().to_hex()), (2, "ab".repeat(16)));
+    assert!(made_draft(&wish, &guests, around, NOW + 500).unwrap_err().contains("accept"));
+    assert!(self::around(&operators, &creator, Some("ab")).is_err());
+}
+
+#[test]
+fn a_flaw_is_told_by_a_word_and_limits_and_names_as_json() {
+    let guests = r#"[{"name": "Ada", "account": null}]"#;
+    let flaw = |quorum: Value, more| flaw(&wish(&quorum), guests, more, NOW).unwrap();
+    assert_eq!(flaw(Value::Null, 2), None);
+    assert_eq!(flaw(json!(2), 2).as_deref(), Some("quorum"));
+    let late = super::flaw(&wish(&Value::Null), guests, 2, NOW + 500).unwrap();
+    assert_eq!(late.as_deref(), Some("accept-by"));
+    assert!(super::flaw("{}", guests, 2, NOW).is_err());
+    let limits: Value = serde_json::from_str(&draft_limits()).unwrap();
+    let expected =
+        json!({"people": [2, 200], "options": 8, "ballots": 20, "question": 500, "label": 100});
+    assert_eq!(limits, expected);
+    let told =
+        told_apart(r#"[{"name": "Ada", "code": ""}, {"name": "ada", "code": "0123456789"}]"#);
+    let told: Value = serde_json::from_str(&told.unwrap()).unwrap();
+    let expected =
+        json!([{"code": "", "called": "Ada"}, {"code": "0123 4567", "called": "ada (0123 4567)"}]);
+    assert_eq!(told, expected);
+}

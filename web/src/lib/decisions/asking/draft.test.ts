@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 
 import { loadForTest } from '../../../test/world';
-import { DeviceKey, decisionId, tableRows } from '../../page/cryptography';
+import { Deployment, DeviceKey, DecisionBeginning } from '../../page/cryptography';
 import {
   allMustAnswer,
   complaintOf,
@@ -9,14 +9,15 @@ import {
   datesOf,
   daysFrom,
   draftOf,
-  entriesOf,
   forTopic,
+  limits,
   nextDay,
   rulesFor,
   withOption,
   withoutOption,
   type Wish,
 } from './draft';
+import type { Guest } from './guests';
 
 beforeAll(loadForTest);
 
@@ -39,82 +40,113 @@ const wish: Wish = {
   threshold: 2,
 };
 
-function around(people: number) {
-  const key = () => DeviceKey.generate().publicKey();
-  const seated = Array.from({ length: people }, (_, place) => ({
-    name: `p${place}`,
-    seat: { invitation: key() },
-  }));
-  return {
-    people: seated,
-    creator: key(),
-    servers: 'ab'.repeat(32),
-    gathering: null,
-    nonce: Array.from({ length: 16 }, () => 1),
-    dateOptions: ['no', 'yes'],
-  };
+/** People without accounts. */
+const invited = (...names: string[]): Guest[] =>
+  names.map((name) => ({ name, account: null, address: null }));
+const many = (people: number) =>
+  invited(...Array.from({ length: people }, (_, place) => `p${place}`));
+const complaint = (change: Partial<Wish>, people = 3) =>
+  complaintOf({ ...wish, ...change }, many(people), 0, NOW);
+
+const key = (byte: number) => DeviceKey.fromSeed(new Uint8Array(32).fill(byte));
+const deployment = () =>
+  new Deployment(
+    JSON.stringify({
+      you: 0,
+      session: '09'.repeat(32),
+      servers: [0, 1, 2].map((party) => ({
+        party,
+        name: 'n',
+        url: '',
+        key: key(party + 1).publicKey(),
+      })),
+    }),
+  );
+
+/** The draft, which the cryptography takes. */
+function drafted(change: Partial<Wish>, guests = many(3)) {
+  const servers = deployment();
+  const made = draftOf({ ...wish, ...change }, guests, key(9), servers, null, NOW);
+  new DecisionBeginning(servers, key(9), made.draft, new Uint8Array(32)).free();
+  return { ...made, draft: JSON.parse(made.draft) as Record<string, unknown> };
 }
 
 test('every rule makes a draft that the cryptography takes', () => {
   for (const rule of rulesFor(wish, 3)) {
     const outputs = rule === 'custom' ? [0, 1, 0, 1] : [];
-    expect(decisionId(draftOf({ ...wish, rule, outputs }, around(3)))).toMatch(/^[0-9a-f]{32}$/);
+    expect(complaint({ rule, outputs })).toBe(null);
+    expect(drafted({ rule, outputs }).id).toMatch(/^[0-9a-f]{32}$/);
   }
 });
 
+test('whoever has no account is invited, and the secret stays here', () => {
+  const account = key(7).publicKey();
+  const guests = [...invited('Anna'), { name: 'Ben', account, address: null }];
+  const { draft, invitations } = drafted({}, guests);
+  const [secret, none] = invitations;
+  expect(none).toBe(null);
+  const invitation = DeviceKey.fromInvitation(secret ?? '').publicKey();
+  expect(draft.people).toEqual([
+    { name: 'Anna', seat: { invitation } },
+    { name: 'Ben', seat: { account } },
+  ]);
+  expect(draft).toMatchObject({ creator: key(9).publicKey(), quorum: 2, gathering: null });
+});
+
 test('a poll has one ballot for each date, in order and in UTC', () => {
-  const draft = draftOf(
-    {
-      ...wish,
-      topic: 'dates',
-      rule: 'tally',
-      dates: ['2027-01-03T18:00', '2027-01-02T18:00', '2027-01-03T18:00', ''],
-    },
-    around(2),
-  );
-  const { ballots, question } = JSON.parse(draft) as {
-    ballots: { label: string }[];
-    question: string;
-  };
+  const { draft } = drafted({
+    topic: 'dates',
+    rule: 'tally',
+    dates: ['2027-01-03T18:00', '2027-01-02T18:00', '2027-01-03T18:00', ''],
+  });
+  const { ballots, question } = draft as { ballots: { label: string }[]; question: string };
   const label = (date: string) => `${new Date(date).toISOString().slice(0, 16)}Z`;
   expect(ballots.map((ballot) => ballot.label)).toEqual([
     label('2027-01-02T18:00'),
     label('2027-01-03T18:00'),
   ]);
   expect(question).toBe('Shall we?');
-  expect(decisionId(draft)).toMatch(/^[0-9a-f]{32}$/);
-});
-
-test('a table has as many rows as the cryptography says', () => {
-  for (const [people, options] of [
-    [2, 2],
-    [6, 3],
-    [5, 4],
-  ] as const) {
-    expect(entriesOf(people, options)).toBe(
-      (JSON.parse(tableRows(people, options)) as unknown[]).length,
-    );
-  }
 });
 
 test('what cannot be a draft is said before anything is sent', () => {
-  expect(complaintOf(wish, 3, NOW)).toBe(null);
-  expect(complaintOf({ ...wish, question: ' ' }, 3, NOW)).toBe('question');
-  expect(complaintOf({ ...wish, options: ['Yes', 'Yes '] }, 3, NOW)).toBe('options');
-  expect(complaintOf(wish, 1, NOW)).toBe('people');
-  expect(complaintOf({ ...wish, topic: 'dates' }, 3, NOW)).toBe('dates');
-  expect(complaintOf({ ...wish, rule: 'at-least', enough: 4 }, 3, NOW)).toBe('enough');
-  expect(complaintOf({ ...wish, rule: 'custom', outputs: [1] }, 3, NOW)).toBe('table');
-  expect(
-    complaintOf({ ...wish, rule: 'tally', options: ['a', 'b', 'c', 'd', 'e', 'f'] }, 20, NOW),
-  ).toBe('large');
-  expect(complaintOf({ ...wish, deadline: '2026-11-01T12:00' }, 3, NOW)).toBe('deadline');
-  expect(complaintOf({ ...wish, deadline: '2028-11-01T12:00' }, 3, NOW)).toBe('deadline');
-  expect(complaintOf({ ...wish, acceptBy: wish.deadline }, 3, NOW)).toBe('acceptBy');
-  expect(complaintOf({ ...wish, acceptBy: '2026-11-01T12:00' }, 3, NOW)).toBe('acceptBy');
-  expect(complaintOf({ ...wish, quorum: 2 }, 3, NOW)).toBe('quorum');
-  expect(complaintOf({ ...wish, quorum: 4 }, 3, NOW)).toBe('quorum');
-  expect(complaintOf({ ...wish, quorum: 2 }, 2, NOW)).toBe(null);
+  expect(complaint({})).toBe(null);
+  expect(complaint({ question: ' ' })).toBe('question');
+  expect(complaint({ question: 'ä'.repeat(251) })).toBe('long');
+  expect(complaint({ options: ['Yes', 'Yes '] })).toBe('options');
+  expect(complaint({}, 1)).toBe('people');
+  expect(complaint({ topic: 'dates' })).toBe('ballots');
+  expect(complaint({ rule: 'at-least', enough: 4 })).toBe('enough');
+  expect(complaint({ rule: 'custom', outputs: [1] })).toBe('table');
+  expect(complaint({ rule: 'tally', options: ['a', 'b', 'c', 'd', 'e', 'f'] }, 20)).toBe('large');
+  expect(complaint({ deadline: '2026-11-01T12:00' })).toBe('deadline');
+  expect(complaint({ deadline: '2028-11-01T12:00' })).toBe('deadline');
+  expect(complaint({ acceptBy: wish.deadline })).toBe('accept-by');
+  expect(complaint({ acceptBy: '2026-11-01T12:00' })).toBe('accept-by');
+  expect(complaint({ quorum: 2 })).toBe('quorum');
+  expect(complaint({ quorum: 4 })).toBe('quorum');
+  expect(complaint({ quorum: 2 }, 2)).toBe(null);
+});
+
+test('what a field holds that is no number, and no time, is none', () => {
+  for (const enough of [1.5, -1, Number.NaN, 70_000, null as unknown as number])
+    expect(complaint({ rule: 'at-least', enough }), `${enough}`).toBe('enough');
+  expect(complaint({ quorum: 2.5 })).toBe('quorum');
+  for (const wrong of [256, 0.5, null as unknown as number])
+    expect(complaint({ rule: 'custom', outputs: [0, 1, 0, wrong] })).toBe('table');
+  expect(complaint({ deadline: '' })).toBe('deadline');
+  expect(complaint({ acceptBy: '' })).toBe('accept-by');
+});
+
+test('whoever is called as somebody else is complained of, and who is not known yet is counted', () => {
+  const of = (guests: Guest[], more = 0, quorum: number | null = null) =>
+    complaintOf({ ...wish, quorum }, guests, more, NOW);
+  expect(of(invited('Anna', 'ANNA', 'Ben'))).toBe('names');
+  expect(of(invited('Anna', '', 'Ben'))).toBe('names');
+  const twice = invited('Anna', 'Ben').map((guest) => ({ ...guest, account: 'ab'.repeat(32) }));
+  expect(of(twice)).toBe('seats');
+  expect(of(invited('Anna'), 2, 3)).toBe(null);
+  expect(of(invited('Anna'), 2, 4)).toBe('quorum');
+  expect([limits().options, limits().ballots]).toEqual([8, 20]);
 });
 
 test('rules that count one of two answers are there for two answers only, and tables for few people', () => {
@@ -154,9 +186,9 @@ test('whole days and ranges become labels, each once and in order, and a wrong r
   const dates = ['2027-01-05', '2027-01-03/2027-01-04', '2027-01-05', '', '2027-01-03'];
   expect(datesOf({ dates })).toEqual(['2027-01-03', '2027-01-03/2027-01-04', '2027-01-05']);
   const poll = { ...wish, topic: 'dates', rule: 'tally' } as const;
-  expect(complaintOf({ ...poll, dates }, 3, NOW)).toBe(null);
+  expect(complaint({ ...poll, dates })).toBe(null);
   for (const wrong of ['2027-01-05/2027-01-04', '2027-01-05/2027-01-05', '/2027-01-05'])
-    expect(complaintOf({ ...poll, dates: [wrong] }, 3, NOW), wrong).toBe('ranges');
+    expect(complaint({ ...poll, dates: [wrong] }), wrong).toBe('ranges');
 });
 
 test('the next day is offered, over months and for both ends, and days in a row are filled in', () => {

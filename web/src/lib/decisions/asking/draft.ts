@@ -1,9 +1,19 @@
-// From what a creator fills in to the draft of a decision.
+// What a creator fills in, and how the WASM module is told: that makes the draft of it, and knows
+// what is wrong with it, as for the command line.
 
+import { t } from '../../../i18n/decide';
 import type { Rule, RuleName } from '../decision';
 import { orderOf, spanLabel, spanOf, type Span } from '../decision';
-import { quorums } from '../../page/cryptography';
-import { normalised } from '../../page/text';
+import {
+  draftFlaw,
+  draftLimits,
+  makeDraft,
+  quorums,
+  type Deployment,
+  type DeviceKey,
+} from '../../page/cryptography';
+import { count, list, optional, record, text, type Of } from '../../servers/shape';
+import type { Guest } from './guests';
 
 export type Topic = 'question' | 'dates';
 
@@ -41,28 +51,36 @@ export interface Wish {
   threshold: 0 | 2 | 3;
 }
 
+const limitsShape = record({
+  /** The least and the most. */
+  people: list(count),
+  options: count,
+  ballots: count,
+  /** Bytes. */
+  question: count,
+  label: count,
+});
+
 /** As the servers and all devices hold drafts to it. */
-export const LIMITS = {
-  people: [2, 200],
-  options: 8,
-  ballots: 20,
-  question: 500,
-  label: 100,
-  table: 6,
-  entries: 900,
-  days: 400,
-} as const;
+export const limits = (): Of<typeof limitsShape> => limitsShape(JSON.parse(draftLimits()));
+
+/** So many people decide at least, and at most. */
+export function peopleLimits(): [least: number, most: number] {
+  const [least = 0, most = 0] = limits().people;
+  return [least, most];
+}
+
+/** A table is filled in row by row, so only few people can have one. */
+const TABLE = 6;
 
 const BINARY: readonly RuleName[] = ['majority', 'unanimous', 'at-least', 'veto', 'parity'];
 const MANY: readonly RuleName[] = ['plurality', 'tally'];
 
-/**
- * The rules that a wish can have. A table is filled in row by row, so only few people can have one.
- */
+/** The rules that a wish can have. */
 export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
   if (topic === 'dates') return ['tally', 'unanimous', 'majority', 'at-least'];
   const custom: RuleName[] =
-    people >= 2 && people <= LIMITS.table && options.length <= 3 ? ['custom'] : [];
+    people >= 2 && people <= TABLE && options.length <= 3 ? ['custom'] : [];
   return [...(options.length === 2 ? BINARY : []), ...MANY, ...custom];
 }
 
@@ -76,15 +94,6 @@ export const forTopic = (topic: Topic): Pick<Wish, 'rule' | 'assumed'> => ({
   assumed: 0,
 });
 
-/**
- * How many answers can come together, C(people + options − 1, options − 1): the size of a table.
- */
-export function entriesOf(people: number, options: number): number {
-  let entries = 1;
-  for (let i = 1; i < options; i++) entries = (entries * (people + i)) / i;
-  return Math.round(entries);
-}
-
 const hasNeedBe = ({ topic, rule, needBe }: Pick<Wish, 'topic' | 'rule' | 'needBe'>): boolean =>
   topic === 'dates' && rule === 'tally' && needBe;
 
@@ -97,21 +106,8 @@ export function dateAnswers(
   return [words.impossible, ...between, words.possible];
 }
 
-/** What is wrong with a wish; the sentence is in the catalogue. */
-export type Complaint =
-  | 'question'
-  | 'options'
-  | 'dates'
-  | 'ranges'
-  | 'people'
-  | 'deadline'
-  | 'acceptBy'
-  | 'quorum'
-  | 'enough'
-  | 'large'
-  | 'table';
-
-const filled = (texts: string[]) => texts.map(normalised).filter((text) => text !== '');
+/** What keeps a wish from being a draft: a date of the form, or a word of the WASM module. */
+export type Complaint = keyof typeof t.complaint;
 
 /** A date as it was filled in, or why it is none: it is empty, or ends before it begins. */
 function spanIn(date: string): Span | 'empty' | 'wrong' {
@@ -160,30 +156,22 @@ export function daysFrom(first: string, last: string, most: number): string[] {
 /** Whether there is no result as soon as one of so many people stays away. */
 export function allMustAnswer({ quorum }: Pick<Wish, 'quorum'>, people: number): boolean {
   const [usual = 0] = quorums(people);
-  return people >= LIMITS.people[0] && (quorum ?? usual) >= people;
+  return people >= peopleLimits()[0] && (quorum ?? usual) >= people;
 }
 
-/** The first thing that keeps a wish from being a draft; `now` in milliseconds since 1970. */
-export function complaintOf(wish: Wish, people: number, now: number): Complaint | null {
-  const dates = wish.topic === 'dates';
-  const ballots = dates ? datesOf(wish).length : 1;
-  const options = dates ? (hasNeedBe(wish) ? 3 : 2) : wish.options.length;
-  if (normalised(wish.question) === '') return 'question';
-  if (dates && hasWrongDate(wish)) return 'ranges';
-  if (dates && (ballots < 1 || ballots > LIMITS.ballots)) return 'dates';
-  if (!dates && new Set(filled(wish.options)).size !== options) return 'options';
-  if (people < LIMITS.people[0] || people > LIMITS.people[1]) return 'people';
-  if (ballots * entriesOf(people, options) > LIMITS.entries) return 'large';
-  if (wish.rule === 'at-least' && !(wish.enough >= 1 && wish.enough <= people)) return 'enough';
-  if (wish.rule === 'custom' && wish.outputs.length !== entriesOf(people, options)) return 'table';
-  const [usual = 0, least = 0] = quorums(people);
-  const quorum = wish.quorum ?? usual;
-  if (!(quorum >= least && quorum <= people)) return 'quorum';
-  const ahead = new Date(wish.deadline).getTime() - now;
-  if (!(ahead > 0 && ahead <= LIMITS.days * 86_400_000)) return 'deadline';
-  const until = new Date(wish.acceptBy).getTime();
-  if (!(until > now && until < new Date(wish.deadline).getTime())) return 'acceptBy';
-  return null;
+/**
+ * The first thing that keeps a wish from being a draft for these people, and so many more whom
+ * nobody knows yet; `now` in milliseconds since 1970.
+ */
+export function complaintOf(
+  wish: Wish,
+  guests: Guest[],
+  more: number,
+  now: number,
+): Complaint | null {
+  if (wish.topic === 'dates' && hasWrongDate(wish)) return 'ranges';
+  const flaw = draftFlaw(wishOf(wish), JSON.stringify(guests), more, now);
+  return (flaw as Complaint | undefined) ?? null;
 }
 
 /**
@@ -214,67 +202,77 @@ export function withoutOption(
   };
 }
 
+/** A number as it was filled in; what is none of so many, counts for 0. */
+const whole = (value: number, most: number): number =>
+  Number.isInteger(value) && value >= 0 && value <= most ? value : 0;
+
 function ruleOf({ rule, enough, tie, outputs }: Wish): Rule {
   switch (rule) {
     case 'at-least':
-      return { 'at-least': { k: enough } };
+      return { 'at-least': { k: whole(enough, 0xffff) } };
     case 'plurality':
       return { plurality: { tie } };
     case 'custom':
-      return { custom: { outputs } };
+      // A table in which something is missing is none.
+      return {
+        custom: { outputs: outputs.some((value) => whole(value, 255) !== value) ? [] : outputs },
+      };
     default:
       return rule;
   }
 }
 
-const seconds = (local: string): number => Math.floor(new Date(local).getTime() / 1000);
+/** A local point of time; what is none has passed. */
+const seconds = (local: string): number =>
+  whole(Math.floor(new Date(local).getTime() / 1000), Number.MAX_SAFE_INTEGER);
 
-/** A person's place: an account's, or that of whoever has the invitation. */
-export interface Seated {
-  name: string;
-  seat: { account: string } | { invitation: string };
-}
-
-export interface Around {
-  people: Seated[];
-  creator: string;
-  servers: string;
-  nonce: number[];
-  /** The join link by which people have asked; `null` if there was none. */
-  gathering: string | null;
-  /** As {@link dateAnswers} gives them. */
-  dateOptions: string[];
-}
-
-/** The draft as JSON, for the cryptography. */
-export function draftOf(
-  wish: Wish,
-  { people, creator, servers, nonce, gathering, dateOptions }: Around,
-): string {
-  const rule = ruleOf(wish);
-  const { assumed } = wish;
-  const ballots =
-    wish.topic === 'dates'
-      ? datesOf(wish).map((label) => ({
-          label,
-          options: dateOptions,
-          function: rule,
-          assumed,
-        }))
-      : [{ label: '', options: wish.options.map(normalised), function: rule, assumed }];
-  const [usual] = quorums(people.length);
+/** A wish as the WASM module reads it. */
+function wishOf(wish: Wish): string {
+  const [rule, answers] = [ruleOf(wish), dateAnswers(wish, t.dates)];
+  const ballot = (label: string, options: string[]) => ({
+    label,
+    options,
+    function: rule,
+    assumed: wish.assumed,
+  });
+  const { topic, question, options, allNeeded, quorum, threshold } = wish;
   return JSON.stringify({
-    question: normalised(wish.question),
-    ballots,
-    people,
+    question,
+    ballots:
+      topic === 'dates'
+        ? datesOf(wish).map((label) => ballot(label, answers))
+        : [ballot('', options)],
     accept_by: seconds(wish.acceptBy),
-    all_needed: wish.allNeeded,
+    all_needed: allNeeded,
+    quorum: quorum === null ? null : whole(quorum, 0xffff),
     deadline: seconds(wish.deadline),
-    quorum: wish.quorum ?? usual,
-    threshold: wish.threshold,
-    creator,
-    gathering,
-    nonce,
-    servers,
+    threshold,
   });
 }
+
+const draftedShape = record({ id: text, draft: text, invitations: list(optional(text)) });
+
+/**
+ * The draft as JSON, with its id and the secrets of the invitations that were made; `null` for
+ * accounts. `gathering` is the join link by which people have asked, if there was one.
+ */
+export const draftOf = (
+  wish: Wish,
+  guests: Guest[],
+  creator: DeviceKey,
+  deployment: Deployment,
+  gathering: string | null,
+  now: number,
+): Of<typeof draftedShape> =>
+  draftedShape(
+    JSON.parse(
+      makeDraft(
+        deployment,
+        creator,
+        wishOf(wish),
+        JSON.stringify(guests),
+        gathering ?? undefined,
+        now,
+      ),
+    ),
+  );

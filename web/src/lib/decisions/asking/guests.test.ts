@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
+import { loadForTest } from '../../../test/world';
 import { guestsIn } from './guests';
+
+beforeAll(loadForTest);
 
 const account = '0f'.repeat(32);
 
@@ -30,6 +33,8 @@ test('a line without a name of its own is named', () => {
   expect(wrong).toEqual([2, 3, 4]);
 });
 
-test('composed and decomposed letters make one name', () => {
-  expect(guestsIn('Zo\u00eb\nZoe\u0308').wrong).toEqual([2]);
+test('names that look alike are one name, and what is not shown is none', () => {
+  expect(guestsIn('Zo\u00eb\nZoe\u0308\nzo\u00eb\nZo\u200b\u00eb\n\u3164\nBen').wrong).toEqual([
+    2, 3, 4, 5,
+  ]);
 });

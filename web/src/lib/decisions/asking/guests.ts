@@ -1,6 +1,8 @@
 // Who is asked, as creators paste it: a name in each line, or a table's rows.
 // An account's code or an e-mail address may stand beside the name.
 
+import { nameLook } from '../../page/cryptography';
+
 export interface Guest {
   name: string;
   /** The account of somebody who is known; otherwise an invitation is made. */
@@ -11,7 +13,7 @@ export interface Guest {
 
 export interface GuestList {
   guests: Guest[];
-  /** Lines without a name or with one that was there before, from 1. */
+  /** Lines without a name or with one that looks like an earlier one, from 1. */
   wrong: number[];
 }
 
@@ -38,7 +40,7 @@ const HEADING = /^(e-?mail(-?adresse)?|mail|address|adresse)$/i;
 export function guestsIn(text: string): GuestList {
   const guests: Guest[] = [];
   const wrong: number[] = [];
-  const names = new Set<string>();
+  const looks = new Set<string>();
   for (const [index, line] of text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
@@ -52,9 +54,10 @@ export function guestsIn(text: string): GuestList {
     const name = (
       parts.find((part) => !ACCOUNT.test(part) && !MAIL.test(part)) ?? address?.split('@')[0]
     )?.normalize('NFC');
-    if (!name || names.has(name)) wrong.push(index + 1);
+    const look = nameLook(name ?? '');
+    if (!name || look === '' || looks.has(look)) wrong.push(index + 1);
     else {
-      names.add(name);
+      looks.add(look);
       guests.push({ name, account, address });
     }
   }
