@@ -24,6 +24,9 @@ mod graph;
 #[cfg(test)]
 #[path = "../../client/tests/host/script.rs"]
 mod host_script;
+#[cfg(test)]
+#[path = "../../client/tests/joining/script.rs"]
+mod joining_script;
 mod local;
 mod man;
 mod mixer;

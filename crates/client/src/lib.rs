@@ -6,7 +6,8 @@
 //! [`Claiming`](host::Claiming) takes an invitation (`docs/spec/hosting.md`, H1 to H6).
 //! [`asking`] is what a creator wants decided, and by whom (V8).
 //! [`Arriving`] leads from a link to servers and room (`docs/spec/arriving.md`). [`Joining`] is
-//! what is believed of a join link that servers show (`docs/spec/decide.md`, steps 4a to 4d).
+//! what is believed of a join link that servers show (`docs/spec/decide.md`, steps 4a to 4d), and
+//! [`Canvass`](joining::Canvass) asks them about it (`docs/spec/visitor.md`, V9).
 //!
 //! State machines without sockets, clock, storage or randomness of their own. A front end tells
 //! them what happened (time passed, what a server said, what came of a request, what is to go into
@@ -24,7 +25,7 @@ mod epoch;
 mod follower;
 mod home;
 pub mod host;
-mod joining;
+pub mod joining;
 mod machine;
 mod participant;
 mod pauses;

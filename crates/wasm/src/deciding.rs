@@ -5,6 +5,7 @@
 //! Binary things are the bytes of the HTTP API; lists of them come in as JSON lists of base64url
 //! texts, as `GET …/records` answers.
 
+mod canvassing;
 mod drafting;
 mod gathering;
 pub(crate) mod inner;

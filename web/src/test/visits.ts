@@ -63,6 +63,11 @@ export interface BeginningScript extends Pick<
   draft: unknown;
 }
 
+/** See `crates/client/tests/joining/script.rs`. */
+export interface CanvassScript extends Pick<Script, 'seed' | 'start' | 'lasts' | 'exchanges'> {
+  call: unknown;
+}
+
 export function scriptOf<S = Script>(name: string): S {
   const path = new URL(`../../../crates/client/tests/traces/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')) as S;

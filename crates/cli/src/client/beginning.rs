@@ -2,41 +2,16 @@
 //! invitations are to be kept, and when the decision counts as begun.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
-use futures::future::BoxFuture;
-use ostrakon_client::Http;
 use ostrakon_client::visitor::{Beginning, BeginningAction, BeginningNews, NotBegun};
 use ostrakon_crypto::Secret;
 use ostrakon_decide::{Draft, Invitation, Link, SignedRecord};
-use ostrakon_party::PartyId;
 
 use super::account::Account;
-use super::connection::driver::{Driver, Transport};
-use super::decision::{Deployment, refused};
+use super::connection::driver::Driver;
+use super::decision::{Creator, Deployment, refused};
 use crate::{failure, output, system};
-
-/// The servers, to the first of which a token is shown with the record.
-struct Creator {
-    deployment: Arc<Deployment>,
-    token: Option<String>,
-}
-
-impl Transport for Creator {
-    fn exchange(
-        self: Arc<Self>,
-        party: PartyId,
-        request: Http,
-        patience: Duration,
-    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
-        Box::pin(async move {
-            let token = self.token.as_deref().filter(|_| request.path == "decisions");
-            let connection = &self.deployment.connections[party.index()];
-            connection.exchange_as(token, request, patience).await
-        })
-    }
-}
 
 /// Begins a decision, whose invitations the account keeps before there is one: the first record,
 /// and whether a second server shows it. Its link is printed as soon as it has begun: what comes

@@ -198,7 +198,7 @@ impl Asked {
             let bytes = input.encode();
             let whole = input.body.len() as u64;
             self.all(async |number, member| {
-                let receipt = member.post_bytes(&path, None, bytes.clone()).await;
+                let receipt = member.post_bytes(&path, bytes.clone()).await;
                 receipt.inspect(|_| tell(number, whole))
             })
             .await?
@@ -406,7 +406,7 @@ async fn in_pieces(
             let piece = rest[..rest.len().min(PIECE_BYTES)].to_vec();
             let place = format!("{path}/{}/{held}", upload.to_hex());
             let next = held + piece.len() as u64;
-            let Piece { bytes } = member.post_bytes(&place, None, piece).await?;
+            let Piece { bytes } = member.post_bytes(&place, piece).await?;
             if bytes != next {
                 let (origin, cause) = (member.origin().to_owned(), "bytes that were not sent");
                 return Err(CallError::Unknown { origin, cause: cause.to_owned() });

@@ -127,34 +127,18 @@ impl Connection {
         self.bytes(self.request(Method::POST, path).json(body).timeout(ANSWER_TIME)).await.map(drop)
     }
 
-    /// Sends bytes to `path`, where the answer says nothing.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub async fn post_bytes_silently(&self, path: &str, body: Vec<u8>) -> Result<(), CallError> {
-        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-        let request = self.request(Method::POST, path).timeout(ANSWER_TIME).body(body);
-        self.bytes(request.header(CONTENT_TYPE, "application/octet-stream")).await.map(drop)
-    }
-
-    /// Sends bytes to `path`, with a token if the server asks for one.
+    /// Sends bytes to `path`.
     ///
     /// # Errors
     /// [`CallError`].
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
-        token: Option<&str>,
         body: Vec<u8>,
     ) -> Result<T, CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-        let mut request = self.request(Method::POST, path).timeout(ANSWER_TIME).body(body);
-        request = request.header(CONTENT_TYPE, "application/octet-stream");
-        self.json(match token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        })
-        .await
+        let request = self.request(Method::POST, path).timeout(ANSWER_TIME).body(body);
+        self.json(request.header(CONTENT_TYPE, "application/octet-stream")).await
     }
 
     /// Sends a state machine's request, which the server has so long to answer: the HTTP status,

@@ -119,6 +119,30 @@ impl Transport for Deployment {
     }
 }
 
+/// The servers, which are shown a token with a new decision, or a new join link.
+pub struct Creator {
+    /// The servers.
+    pub deployment: Arc<Deployment>,
+    /// The token, where the servers ask for one.
+    pub token: Option<String>,
+}
+
+impl Transport for Creator {
+    fn exchange(
+        self: Arc<Self>,
+        party: PartyId,
+        request: Http,
+        patience: Duration,
+    ) -> BoxFuture<'static, (u16, Vec<u8>)> {
+        Box::pin(async move {
+            let is_new = matches!(request.path.as_str(), "decisions" | "gatherings");
+            let token = self.token.as_deref().filter(|_| is_new);
+            let connection = &self.deployment.connections[party.index()];
+            connection.exchange_as(token, request, patience).await
+        })
+    }
+}
+
 /// Where a device remembers decisions.
 pub trait Remember: Send {
     /// Lets something be done with the memory, and has it written down when this returns.

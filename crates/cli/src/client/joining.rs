@@ -4,22 +4,15 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Signature, SigningKey};
+use ostrakon_client::joining::{Canvass, CanvassNews, JoiningAnswer, JoiningCall};
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_decide::draft::gathering::{Request, Word};
 use ostrakon_decide::{Gathering, JoinLink};
-use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
-use serde::Serialize;
+use ostrakon_protocol::decisions::GatheringInfo;
 
-use super::connection::Connection;
-use super::decision::Deployment;
-use crate::failure::{self, CallError};
-use crate::system;
-
-#[derive(Serialize)]
-struct CreatorQuery {
-    time: u64,
-    signature: Signature,
-}
+use super::connection::driver::{Driver, Transport};
+use super::decision::{Creator, Deployment};
+use crate::{failure, system};
 
 /// A join link that holds.
 pub struct Joining {
@@ -31,36 +24,48 @@ pub struct Joining {
     shown: ostrakon_client::Joining,
 }
 
-/// What those servers said that answered; what the first one said if none has.
-async fn at_any<T>(
+/// What those servers have done that did it, as the machine has them asked.
+async fn canvass<T: Transport>(
     deployment: &Deployment,
-    act: impl AsyncFn(&Connection) -> Result<T, CallError>,
-) -> Result<Vec<T>> {
-    let (mut done, mut failed) = (Vec::new(), None);
-    for connection in &deployment.connections {
-        match act(connection).await {
-            Ok(answer) => done.push(answer),
-            // A server that refuses says more than one that is away.
-            Err(error) if failed.as_ref().is_none_or(CallError::passes) => failed = Some(error),
-            Err(_) => {}
+    transport: Arc<T>,
+    call: JoiningCall,
+) -> Result<Vec<JoiningAnswer>> {
+    let machine = Canvass::new(call, Secret::new(system::random()));
+    let mut driver = Driver::new(machine, transport);
+    driver.happen(Canvass::wake);
+    loop {
+        match driver.next_other() {
+            Some(CanvassNews::Done(answers)) => return Ok(answers),
+            Some(CanvassNews::Failed { party, refusal }) => {
+                return Err(deployment.said(party, refusal));
+            }
+            None => driver.turn().await,
         }
     }
-    match failed {
-        Some(error) if done.is_empty() => Err(failure::call(error)),
-        _ => Ok(done),
-    }
+}
+
+async fn shown(deployment: &Arc<Deployment>, link: &JoinLink) -> Result<Vec<GatheringInfo>> {
+    let call = JoiningCall::Show(link.gathering);
+    let answers = canvass(deployment, Arc::clone(deployment), call).await?;
+    let info = |answer| match answer {
+        JoiningAnswer::Shown(info) => Some(info),
+        JoiningAnswer::Requests(_) | JoiningAnswer::Taken => None,
+    };
+    Ok(answers.into_iter().filter_map(info).collect())
 }
 
 /// Hands a new join link in at all servers.
 ///
 /// # Errors
 /// If none of them takes it.
-pub async fn hand_in(deployment: &Deployment, bytes: &[u8], token: Option<&str>) -> Result<()> {
-    at_any(deployment, async |connection| {
-        connection.post_bytes::<serde_json::Value>("gatherings", token, bytes.to_vec()).await
-    })
-    .await
-    .map(drop)
+pub async fn hand_in(
+    deployment: &Arc<Deployment>,
+    bytes: Vec<u8>,
+    token: Option<&str>,
+) -> Result<()> {
+    let (deployment, token) = (Arc::clone(deployment), token.map(str::to_owned));
+    let creator = Creator { deployment: Arc::clone(&deployment), token };
+    canvass(&deployment, Arc::new(creator), JoiningCall::Keep(bytes)).await.map(drop)
 }
 
 impl Joining {
@@ -70,12 +75,8 @@ impl Joining {
     /// If no server shows what the link is for, or the link's key is another one.
     pub async fn open(http: &reqwest::Client, link: JoinLink) -> Result<Self> {
         let deployment = Deployment::open(http, &link.origin, Some(&link.servers)).await?;
-        let path = format!("gatherings/{}", link.gathering.to_hex());
-        let shown = at_any(&deployment, async |connection| {
-            connection.get::<GatheringInfo>(&path, &()).await
-        });
-        let read =
-            ostrakon_client::Joining::read(deployment.operators, link.gathering, &shown.await?);
+        let shown = shown(&deployment, &link).await?;
+        let read = ostrakon_client::Joining::read(deployment.operators, link.gathering, &shown);
         let other = || failure::unproven("the servers show another join link than this one");
         let shown = read.ok_or_else(other)?;
         if !shown.is_opened_by(&link.secret) {
@@ -94,8 +95,18 @@ impl Joining {
         self.shown.word()
     }
 
-    fn path(&self, below: &str) -> String {
-        format!("gatherings/{}/{below}", self.link.gathering.to_hex())
+    /// Hears what its creator has said since.
+    ///
+    /// # Errors
+    /// If no server shows it.
+    pub async fn look(&mut self) -> Result<()> {
+        let shown = shown(&self.deployment, &self.link).await?;
+        self.shown.hear(shown.iter().filter_map(|info| info.word.as_deref()));
+        Ok(())
+    }
+
+    async fn canvass(&self, call: JoiningCall) -> Result<Vec<JoiningAnswer>> {
+        canvass(&self.deployment, Arc::clone(&self.deployment), call).await
     }
 
     /// The account under which a device asks.
@@ -109,11 +120,8 @@ impl Joining {
     /// If no server takes the request.
     pub async fn ask(&self, account: &SigningKey, name: &str) -> Result<Request> {
         let request = self.shown.ask(account, &self.link.secret, name, system::unix_time())?;
-        let (path, bytes) = (self.path("requests"), ostrakon_party::wire::encode(&request));
-        at_any(&self.deployment, async |connection| {
-            connection.post_bytes_silently(&path, bytes.clone()).await
-        })
-        .await?;
+        let (link, bytes) = (self.link.gathering, ostrakon_party::wire::encode(&request));
+        self.canvass(JoiningCall::Take { link, request: bytes }).await?;
         Ok(request)
     }
 
@@ -124,11 +132,14 @@ impl Joining {
     pub async fn requests(&self, creator: &SigningKey) -> Result<Vec<Request>> {
         let time = system::unix_time();
         let signature = self.shown.sign_reading(creator, time);
-        let (path, query) = (self.path("requests"), CreatorQuery { time, signature });
-        let shown = at_any(&self.deployment, async |connection| {
-            connection.get::<RequestsInfo>(&path, &query).await
-        });
-        Ok(self.shown.requests(&shown.await?))
+        let link = self.link.gathering;
+        let answers = self.canvass(JoiningCall::Requests { link, time, signature }).await?;
+        let info = |answer| match answer {
+            JoiningAnswer::Requests(info) => Some(info),
+            JoiningAnswer::Shown(_) | JoiningAnswer::Taken => None,
+        };
+        let shown: Vec<_> = answers.into_iter().filter_map(info).collect();
+        Ok(self.shown.requests(&shown))
     }
 
     /// As the creator: the word that follows what was said, with this done to it, is said.
@@ -141,13 +152,13 @@ impl Joining {
         change: impl FnOnce(&mut Word),
     ) -> Result<()> {
         let signed = self.shown.say(creator, 0, change)?;
-        let (path, bytes) = (self.path("word"), ostrakon_party::wire::encode(&signed));
+        let (link, bytes) = (self.link.gathering, ostrakon_party::wire::encode(&signed));
         let word = BASE64URL_NOPAD.encode(&bytes);
-        at_any(&self.deployment, async |connection| {
-            connection.post_bytes_silently(&path, bytes.clone()).await
-        })
-        .await?;
+        self.canvass(JoiningCall::Say { link, word: bytes }).await?;
         self.shown.hear([word.as_str()]);
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,7 @@ pub mod survey;
 pub use account::Account;
 pub use board::BoardPages;
 pub use computation::Asked;
-pub use connection::{Connection, Pauses, http_client, origin};
+pub use connection::{Connection, http_client, origin};
 pub use decision::{Decision, Deployment};
 pub use member::Member;
 pub use participant::{Event, Participant, Rows};

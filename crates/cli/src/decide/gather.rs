@@ -52,7 +52,7 @@ pub async fn run(options: Options) -> Result<()> {
         nonce: system::random(),
     };
     let made = ostrakon_client::Joining::make(*operators, &key, plan, now)?;
-    hand_in(&deployment, &made.bytes(), token.as_deref()).await?;
+    hand_in(&deployment, made.bytes(), token.as_deref()).await?;
     let link = JoinLink {
         origin: deployment.entrance.clone(),
         gathering: made.id(),

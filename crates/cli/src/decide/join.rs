@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use ostrakon_client::joining::LOOK_AGAIN;
 use ostrakon_decide::{JoinLink, Link};
 
 use super::State;
+use crate::client::http_client;
 use crate::client::joining::Joining;
-use crate::client::{Pauses, http_client};
 use crate::{failure, output, secret};
 
 /// Options of `decide join`.
@@ -44,7 +45,6 @@ pub async fn run(options: Options) -> Result<()> {
         // With a key at the servers the place is taken without another visit.
         joining.deployment.fill_stock(key, 1).await?;
     }
-    let mut pauses = Pauses::new(Duration::from_millis(500), Duration::from_secs(5));
     loop {
         if let Some(word) = joining.word() {
             if word.refused.contains(&own) {
@@ -64,11 +64,10 @@ pub async fn run(options: Options) -> Result<()> {
             eprintln!("The creator decides: give the same command again later, or --wait.");
             return Ok(());
         }
-        pauses.pause().await;
-        match Joining::open(&http, options.link.clone()).await {
-            Ok(read) => joining = read,
-            Err(error) if failure::is_unreachable(&error) => {}
-            Err(error) => return Err(error),
+        tokio::time::sleep(Duration::from_millis(LOOK_AGAIN)).await;
+        match joining.look().await {
+            Err(error) if !failure::is_unreachable(&error) => return Err(error),
+            _ => {}
         }
     }
 }

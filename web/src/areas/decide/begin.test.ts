@@ -1,6 +1,6 @@
 // A join link is made, at servers that answer or do not.
 
-import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 import { Account } from '../../lib/decisions/account';
 import type { Wish } from '../../lib/decisions/asking/draft';
@@ -11,7 +11,11 @@ import { loadForTest } from '../../test/world';
 import { gather } from './begin';
 
 beforeAll(loadForTest);
-afterEach(() => vi.unstubAllGlobals());
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
 
 const ORIGIN = 'https://a.example';
 
@@ -54,17 +58,21 @@ async function gathered(statuses: number[], change: Partial<Wish> = {}) {
     const link = new Uint8Array(await (body as Blob).arrayBuffer());
     const code = new Headers(headers).get('authorization');
     given.push({ code, link, kept: account.links().length });
-    return new Response('{"detail":"no"}', { status: statuses[party] ?? 500 });
+    const status = statuses[party] ?? 500;
+    return new Response(status === 201 ? '{"id":"07"}' : '{"detail":"no"}', { status });
   });
   const plan = { wish, guests: [], policy: 'token' as const };
   const wished = { ...wish, ...change };
   const made = gather(wished, plan, account, 'secret', ORIGIN).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(30_000);
   return { made: await made, given, account };
 }
 
 test('a join link is kept before any server has it, and one server that takes it is enough', async () => {
   const { made, given, account } = await gathered([503, 201, 403]);
-  expect(given.map(({ code, kept }) => [code, kept])).toEqual(Array(3).fill(['Bearer secret', 1]));
+  // The first one is asked again.
+  expect(given.length).toBeGreaterThan(3);
+  for (const { code, kept } of given) expect([code, kept]).toEqual(['Bearer secret', 1]);
   const [link] = account.links();
   expect(made).toBe(link?.address);
   expect(JSON.parse(link?.plan ?? '')).toMatchObject({ wish: { question: ' Shall we? ' } });

@@ -11,14 +11,15 @@ import {
   serversDigest,
 } from '../../lib/page/cryptography';
 import { beginBy, beginWithStock } from '../../lib/decisions/beginning';
+import { Canvass } from '../../lib/decisions/canvass';
 import { systemClock } from '../../lib/page/clock';
 import { DecisionServer } from '../../lib/decisions/decisions';
-import { Problem } from '../../lib/servers/api';
+import { Problem, toBase64 } from '../../lib/servers/api';
 import type { Reason } from '../../lib/servers/reason';
 import { operatorsOf } from '../../lib/servers/deployment';
 import { draftOf, type Wish } from '../../lib/decisions/asking/draft';
 import type { Guest } from '../../lib/decisions/asking/guests';
-import { atAny, fresh } from '../join/joining.svelte';
+import { fresh } from '../join/joining.svelte';
 import type { Plan } from '../join/plan';
 
 /** Why a decision was not made, or perhaps not. */
@@ -80,24 +81,21 @@ export async function gather(
   code: string,
   origin: string,
 ): Promise<string> {
-  const { raw, operators } = await operatorsOf(undefined, origin, (url) => new DecisionServer(url));
+  const at = (url: string) => new DecisionServer(url, code);
+  const { raw, operators } = await operatorsOf(undefined, origin, at);
   const digest = serversDigest(raw);
   const secret = DeviceKey.generate();
   const until = BigInt(Math.floor(new Date(wish.acceptBy).getTime() / 1000));
   const nonce = crypto.getRandomValues(new Uint8Array(16));
   const deployment = new Deployment(raw);
   const now = BigInt(Math.floor(Date.now() / 1000));
-  const make = () => JoinLink.make(deployment, account.key, secret, wish.question, until, nonce, now);
+  const make = () =>
+    JoinLink.make(deployment, account.key, secret, wish.question, until, nonce, now);
   const link = asServersSay(make);
   const place = { gathering: link.id(), servers: digest };
   const address = joinLink('', place.gathering, place.servers, secret.invitation()).slice(1);
   // Kept before it exists, as invitations are.
   await account.keepLink({ ...fresh(place), plan: JSON.stringify(plan), address });
-  const bytes = link.bytes();
-  // Any one of the servers will do; the more there are, the less one of them can hold back.
-  await atAny(
-    operators.map(({ api }) => api),
-    (server) => server.gather(bytes, code),
-  );
+  await new Canvass(operators, systemClock).keep(toBase64(link.bytes()));
   return address;
 }

@@ -6,11 +6,17 @@ import { Account, type Joining as Kept } from '../../lib/decisions/account';
 import { joinLink } from '../../lib/page/addresses';
 import { Problem, toBase64 } from '../../lib/servers/api';
 import { systemClock, type Clock } from '../../lib/page/clock';
-import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/page/cryptography';
+import {
+  Deployment,
+  DeviceKey,
+  JoinLink,
+  loadCryptography,
+  lookAgain,
+} from '../../lib/page/cryptography';
+import { Canvass } from '../../lib/decisions/canvass';
 import { DecisionServer } from '../../lib/decisions/decisions';
 import { WrongServers, operatorsOf } from '../../lib/servers/deployment';
 import { refill } from '../../lib/decisions/stock';
-import { retrying } from '../../lib/servers/retrying';
 import { reasonOf, type Reason } from '../../lib/servers/reason';
 import { count, list, optional, record, text, type Of } from '../../lib/servers/shape';
 import { LocalizedError } from '../../lib/servers/localized';
@@ -42,9 +48,6 @@ export interface Place {
   secret: string;
 }
 
-/** Milliseconds between two looks. */
-const PAUSE = 2_000;
-
 /** What is known of a link before anything was said. */
 export const fresh = (place: Pick<Place, 'gathering' | 'servers'>): Kept => ({
   id: place.gathering,
@@ -56,21 +59,6 @@ export const fresh = (place: Pick<Place, 'gathering' | 'servers'>): Kept => ({
   admitted: [],
   refused: [],
 });
-
-/**
- * Does something at all servers that answer; throws what the first one said if none has done it.
- */
-export async function atAny<T>(
-  servers: DecisionServer[],
-  act: (server: DecisionServer) => Promise<T>,
-): Promise<T[]> {
-  const answers = await Promise.allSettled(servers.map(act));
-  const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  const failed = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
-  // A server that has an answer says more than one that is away.
-  if (done.length === 0) throw failed.find((error) => error instanceof Problem) ?? failed[0];
-  return done;
-}
 
 export class Joining {
   stage = $state.raw<Stage>({ at: 'connecting' });
@@ -104,6 +92,7 @@ export class Joining {
   private link: JoinLink | null = null;
   private deployment: Deployment | null = null;
   private servers: DecisionServer[] = [];
+  private canvass: Canvass | null = null;
   private entrance = '';
   private readonly stopped = new AbortController();
 
@@ -122,7 +111,7 @@ export class Joining {
       this.stage = { at: 'open' };
       while (!this.stopped.signal.aborted) {
         await this.look().catch(() => undefined);
-        await this.clock.sleep(PAUSE, this.stopped.signal);
+        await this.clock.sleep(lookAgain(), this.stopped.signal);
       }
     } catch (error) {
       if (this.stopped.signal.aborted) return;
@@ -147,10 +136,11 @@ export class Joining {
     this.servers = operators.map(({ api }) => api);
     this.deployment = new Deployment(raw);
     this.account = await Account.open(this.storage);
-    const shown = await atAny(this.servers, (server) => server.gathering(gathering));
+    const canvass = new Canvass(operators, this.clock, this.stopped.signal);
+    const shown = await canvass.show(gathering);
     const link = JoinLink.read(this.deployment, gathering, JSON.stringify(shown));
     if (!link.isOpenedBy(secret)) throw new LocalizedError(t.incomplete);
-    this.link = link;
+    [this.link, this.canvass] = [link, canvass];
     this.about = aboutShape(JSON.parse(link.about()));
     this.kept = this.account.links().find(({ id }) => id === gathering) ?? fresh(this.place);
     this.own = link.account(this.account.key);
@@ -164,19 +154,17 @@ export class Joining {
 
   /** Reads what was said, and, as the creator, what is asked. */
   private async look(): Promise<void> {
-    const { link, account } = this;
-    if (!link || !account) return;
+    const { link, account, canvass } = this;
+    if (!link || !account || !canvass) return;
     const { gathering } = this.place;
-    const shown = await atAny(this.servers, (server) => server.gathering(gathering));
+    const shown = await canvass.show(gathering);
     this.hear(shown.flatMap(({ word }) => (word === null ? [] : [word])));
     if (!this.creates) return;
     const time = this.now();
     const signature = link.signReading(account.key, time);
-    const all = await atAny(this.servers, (server) =>
-      server.requestsToJoin(gathering, time, signature),
-    );
     // Each server keeps its own list: what one passes over, another one shows.
-    this.asking = askingShape(JSON.parse(link.requests(JSON.stringify(all.flat()))));
+    const all = await canvass.requests(gathering, time, signature);
+    this.asking = askingShape(JSON.parse(link.requests(JSON.stringify(all))));
   }
 
   /** Takes in what the creator has said, as servers show it. */
@@ -194,13 +182,11 @@ export class Joining {
   }
 
   private async hand(name: string): Promise<void> {
-    const { link, own, deployment, servers } = this;
-    if (!link || !own || !deployment) return;
+    const { link, own, deployment, servers, canvass } = this;
+    if (!link || !own || !deployment || !canvass) return;
     const request = link.ask(own, this.place.secret, name, this.now());
+    await canvass.take(this.place.gathering, toBase64(request));
     const { signal } = this.stopped;
-    await atAny(servers, (server) =>
-      retrying(() => server.askToJoin(this.place.gathering, request), this.clock, signal),
-    );
     // With a key at the servers the place is taken without another visit.
     void refill(deployment, servers, { key: own }, signal, 1, this.clock).catch(() => undefined);
   }
@@ -222,22 +208,16 @@ export class Joining {
     { admitted, refused }: Pick<Kept, 'admitted' | 'refused'>,
     decision: string | null,
   ): Promise<void> {
-    const { link, account, kept } = this;
-    if (!link || !account || !kept) return;
+    const { link, account, kept, canvass } = this;
+    if (!link || !account || !kept || !canvass) return;
     const number = link.nextNumber(kept.number);
     const accounts = admitted.map(({ account: one }) => one);
     const saying = { kept: kept.number, admitted: accounts, refused, decision };
-    const word = link.say(account.key, JSON.stringify(saying));
+    const word = toBase64(link.say(account.key, JSON.stringify(saying)));
     // Written down first: a later word must have a higher number.
     await this.keep({ number, admitted, refused });
-    await atAny(this.servers, (server) =>
-      retrying(
-        () => server.answerRequests(this.place.gathering, word),
-        this.clock,
-        this.stopped.signal,
-      ),
-    );
-    this.hear([toBase64(word)]);
+    await canvass.say(this.place.gathering, word);
+    this.hear([word]);
   }
 
   private async keep(change: Partial<Kept>): Promise<void> {

@@ -1,12 +1,10 @@
-// What the page asks of a server for private decisions by itself: about join links, and to write to
-// people. What a visit and the beginning of a decision ask, the WASM module says.
+// What the page asks of a server for private decisions by itself: to write to people. What a visit,
+// the beginning of a decision and a join link ask, the WASM module says.
 
 import { at } from '../servers/address';
 import { HttpServer, WORK } from '../servers/api';
-import { flag, list, optional, record, text, type Of } from '../servers/shape';
+import { flag, optional, record } from '../servers/shape';
 
-const gatheringShape = record({ gathering: text, word: optional(text) });
-const requestsShape = record({ requests: list(text) });
 const mailShape = record({ mail: optional(flag) });
 
 /** What a server is asked to send: a person's link, at the creator's signed wish. */
@@ -18,15 +16,12 @@ export interface MailRequest {
   signature: string;
 }
 
-/** A join link as a server keeps it, with what its creator has said; both in base64url. */
-export type GatheringInfo = Of<typeof gatheringShape>;
-
 const bearer = (code: string): Record<string, string> =>
   code === '' ? {} : { authorization: `Bearer ${code}` };
 
 /** Where decisions are kept. Server 0 takes them. */
 export class DecisionServer extends HttpServer {
-  /** Decisions begin with `token`, if the server's policy asks for one. */
+  /** Decisions and join links begin with `token`, if the server's policy asks for one. */
   constructor(
     origin: string,
     private readonly token = '',
@@ -35,33 +30,7 @@ export class DecisionServer extends HttpServer {
   }
 
   protected override proofs(path: string): Record<string, string> {
-    return path === 'decisions' ? bearer(this.token) : {};
-  }
-
-  /** Keeps a join link; `code` is what the server's policy asks for. */
-  async gather(link: Uint8Array, code: string): Promise<void> {
-    await this.give(at('gatherings', {}), link, bearer(code));
-  }
-
-  async gathering(id: string): Promise<GatheringInfo> {
-    return gatheringShape(JSON.parse(await this.ask(at('gatherings/{id}', { id }))));
-  }
-
-  /** Asks to take part. */
-  async askToJoin(id: string, request: Uint8Array): Promise<void> {
-    await this.give(at('gatherings/{id}/requests', { id }), request);
-  }
-
-  /** The requests in base64url, for the creator, who signs the time. */
-  async requestsToJoin(id: string, time: bigint, signature: string): Promise<string[]> {
-    const query = `time=${time}&signature=${signature}`;
-    const path = at('gatherings/{id}/requests', { id }, query);
-    return requestsShape(JSON.parse(await this.ask(path))).requests;
-  }
-
-  /** Keeps what the creator says of the requests. */
-  async answerRequests(id: string, word: Uint8Array): Promise<void> {
-    await this.give(at('gatherings/{id}/word', { id }), word);
+    return path === 'decisions' || path === 'gatherings' ? bearer(this.token) : {};
   }
 
   /** Whether this server sends e-mail. */

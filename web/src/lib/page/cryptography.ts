@@ -7,6 +7,7 @@ import init, {
   DecisionVisitor,
   Follower,
   InvitationClaim,
+  JoinCanvass,
   KeyStock,
   Participant,
   RoomHost,
@@ -105,6 +106,11 @@ export function beginDeciding(deployment: Servers, creator: Key, draft: string):
   return new DecisionBeginning(deployment, creator, draft, seed);
 }
 
+/** What servers are asked about a join link (JSON). What it draws must not be guessable. */
+export function beginCanvass(call: string): JoinCanvass {
+  return new JoinCanvass(call, crypto.getRandomValues(new Uint8Array(32)));
+}
+
 /** A visitor of a decision under an account. What it draws must not be guessable. */
 export function beginVisiting(
   deployment: Servers,
@@ -136,6 +142,7 @@ export {
   Follower,
   HostLog,
   InvitationClaim,
+  JoinCanvass,
   JoinLink,
   KeyStock,
   Messenger,
@@ -151,6 +158,7 @@ export {
   draftFlaw,
   draftLimits,
   jobOf,
+  lookAgain,
   makeDraft,
   messageLimit,
   minimumFor,

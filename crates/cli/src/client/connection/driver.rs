@@ -13,6 +13,7 @@ use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_client::host::{
     self, ClaimAction, Claiming, Host, Opening, OpeningAction, OpeningNews,
 };
+use ostrakon_client::joining::{Canvass, CanvassAction, CanvassNews};
 use ostrakon_client::visitor::{self, Beginning, BeginningAction, Filling, Stock, Visitor};
 use ostrakon_client::{
     Action, Arriving, ArrivingAction, ArrivingNews, Follower, Http, Millis, Participant, Sending,
@@ -253,6 +254,29 @@ impl Machine for Beginning {
         Some(match self.next_action()? {
             BeginningAction::Ask(sending) => Ok(sending),
             other => Err(other),
+        })
+    }
+
+    fn wake_at(&self) -> Millis {
+        self.wake_at()
+    }
+}
+
+impl Machine for Canvass {
+    type Other = CanvassNews;
+
+    fn wake(&mut self, now: Millis) {
+        self.wake(now);
+    }
+
+    fn replied(&mut self, now: Millis, id: u64, status: u16, body: &[u8]) {
+        self.replied(now, id, status, body);
+    }
+
+    fn next(&mut self) -> Option<Result<Sending, CanvassNews>> {
+        Some(match self.next_action()? {
+            CanvassAction::Ask(sending) => Ok(sending),
+            CanvassAction::Tell(news) => Err(news),
         })
     }
 

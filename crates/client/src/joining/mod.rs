@@ -1,5 +1,7 @@
 //! A join link as servers show it (`docs/spec/decide.md`, steps 4a to 4d): what of that is
-//! believed, and what people say by it.
+//! believed, and what people say by it; and which servers are asked.
+
+mod canvass;
 
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Signature, SigningKey, VerifyingKey};
@@ -14,6 +16,8 @@ use ostrakon_protocol::decisions::{GatheringInfo, RequestsInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::asking::normalised;
+
+pub use canvass::{Canvass, CanvassAction, CanvassNews, JoiningAnswer, JoiningCall, LOOK_AGAIN};
 
 /// What a creator makes a join link of.
 #[derive(Clone, Debug)]
