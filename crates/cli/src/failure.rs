@@ -80,7 +80,7 @@ impl CallError {
     pub fn passes(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
+            Self::Refused { status, .. } => ostrakon_client::passes(*status),
             Self::Unknown { .. } => false,
         }
     }

@@ -46,6 +46,7 @@ pub use follower::{Follower, Sight};
 pub use joining::{Joining, JoiningPlan};
 pub use machine::{Action, Filled, News, Participant, Scene};
 pub use pinned::servers_of;
+pub use refusal::passes;
 pub use reports::Reports;
 pub use request::{Answer, Body, Call, Http, Request, Sending};
 pub use time::Millis;

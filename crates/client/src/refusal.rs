@@ -11,6 +11,11 @@ pub struct Refusal {
     pub detail: String,
 }
 
+/// Whether what was refused with this HTTP status may succeed later.
+pub fn passes(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..)
+}
+
 impl Refusal {
     /// Of an answer with this status.
     pub(crate) fn read(status: u16, body: &[u8]) -> Self {
@@ -26,7 +31,7 @@ impl Refusal {
 
     /// Whether the same request may succeed later.
     pub fn passes(&self) -> bool {
-        matches!(self.status, 408 | 429 | 500..)
+        passes(self.status)
     }
 
     /// Something else came first, or the date has passed.

@@ -112,6 +112,12 @@ impl DeviceKey {
     }
 }
 
+/// Whether what a server refused with this HTTP status may succeed later.
+#[wasm_bindgen(js_name = refusalPasses)]
+pub fn refusal_passes(status: u16) -> bool {
+    ostrakon_client::passes(status)
+}
+
 /// The digest of a deployment's servers, from the answer of `GET /api/v1/servers`: 64 hexadecimal
 /// digits.
 ///

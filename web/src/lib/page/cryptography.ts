@@ -169,6 +169,7 @@ export {
   peopleFor,
   placesFor,
   quorums,
+  refusalPasses,
   roomCode,
   roomId,
   serversDigest,

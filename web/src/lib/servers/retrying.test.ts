@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
+import { loadForTest } from '../../test/world';
 import { Problem } from './api';
 import { retrying } from './retrying';
+
+beforeAll(loadForTest);
 
 const never = new AbortController().signal;
 

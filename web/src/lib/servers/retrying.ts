@@ -2,6 +2,7 @@
 
 import { Problem } from './api';
 import { secureRandom, type Clock } from '../page/clock';
+import { refusalPasses } from '../page/cryptography';
 
 /** How often something is tried. */
 const ATTEMPTS = 6;
@@ -10,12 +11,7 @@ const PAUSE = 400;
 
 /** Whether it passes by itself: too much at once, a server that is away or restarts. */
 export function isTransient(error: unknown): boolean {
-  return (
-    !(error instanceof Problem) ||
-    error.status >= 500 ||
-    error.status === 408 ||
-    error.status === 429
-  );
+  return !(error instanceof Problem) || refusalPasses(error.status);
 }
 
 /**
