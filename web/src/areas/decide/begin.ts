@@ -28,8 +28,8 @@ export interface Complaint extends Reason {
 }
 
 /**
- * Makes the decision, of people who have asked by the join link `gathering` if there is one; returns
- * its id, and where it is: an address within this page.
+ * Makes the decision, of people who have asked by the join link `gathering` if there is one.
+ * Returns its id, and where it is: an address within this page.
  */
 export async function begin(
   wish: Wish,
