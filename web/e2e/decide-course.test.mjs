@@ -62,12 +62,12 @@ for (const [stand, learned, when] of /** @type {const} */ ([
   });
 
 test(
-  'a table of one’s own is computed, and servers that are killed between the visits lose nothing',
+  'a table of one’s own is computed, and servers killed between the visits lose nothing',
   AT_NIGHT,
   async ({ browser, starts }) => {
     const deployment = await starts();
     const [anna, ben] = await acquainted(browser, deployment.origin());
-    // Who came by an invitation has an account for that decision alone: everybody needs a link again.
+    // Who came by an invitation has an account for that decision alone: all need links again.
     const links = await anna.makes(deployment.origin(), {
       question: 'A draw?',
       me: 'Anna',
