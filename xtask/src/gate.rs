@@ -54,7 +54,7 @@ const STEPS: [Step; 22] = [
         picture::check()
     }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
-    step(Lane::Rust, "build", Budget::cold(90, 800), |_| build()),
+    step(Lane::Rust, "build", Budget::cold(90, 650), |_| build()),
     step(Lane::Rust, "test", Budget::cold(520, 640), test),
     step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| doctest()),
     step(Lane::Web, "web-install", Budget::cold(10, 90), |_| web::install()),
@@ -68,7 +68,7 @@ const STEPS: [Step; 22] = [
     }),
     step(Lane::Web, "web-test", Budget::of(80), |_| shell::run(&mut web::npm(&["run", "test"]))),
     step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
-    step(Lane::Web, "e2e", Budget::of(420), browser_test).after(&["build"]),
+    step(Lane::Web, "e2e", Budget::of(350), browser_test).after(&["build"]),
     // How long these take depends on what others leave them. First what has a target folder of its
     // own: cargo would have the tests wait for the others.
     step(Lane::Checks, "planted", Budget::cold(600, 900), |_| mutants::run_drawn())
