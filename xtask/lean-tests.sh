@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles test programs without optimisation, whatever level their package has: to optimise one
-# takes longer than it runs, and most of what it runs is in libraries, which keep their levels. Cargo
-# knows no levels by target, and runs this in place of the compiler (`RUSTC_WRAPPER`, set by
+# takes longer than it runs, and most of what it runs is in libraries, which keep their levels.
+# Cargo knows no levels by target, and runs this in place of the compiler (`RUSTC_WRAPPER`, set by
 # `cargo xtask`); what is compiled with and without it is the same to cargo.
 #
 # Programs whose own tests compute for longer than they are compiled are left as they are, and so is
@@ -13,7 +13,8 @@ for word do
   before=$word
 done
 case $name in
-  asynchromix | ostrakon_authbits | ostrakon_field | ostrakon_kernels | ostrakon_onepass | ostrakon_robust)
+  asynchromix | ostrakon_authbits | ostrakon_field | ostrakon_kernels | ostrakon_onepass \
+    | ostrakon_robust)
     test= ;;
 esac
 count=$#
