@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-import { compressed } from './build/compressed';
-import { hashes } from './build/hashes';
+import { compress } from './build/compressed';
+import { filesBelow } from './build/files';
+import { writeHashes } from './build/hashes';
 
 const WORKER = 'service-worker.js';
 
@@ -21,10 +23,10 @@ function pageFiles(): Plugin {
         file.fileName,
         file.type === 'chunk' ? file.code : file.source,
       ]);
-      const copied = readdirSync('public', { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => `${entry.parentPath}/${entry.name}`)
-        .map((path): [string, Uint8Array] => [path.slice('public/'.length), readFileSync(path)]);
+      const copied = filesBelow('public').map((name): [string, Uint8Array] => [
+        name,
+        readFileSync(join('public', name)),
+      ]);
       const files = [...built, ...copied]
         .filter(([name]) => name !== WORKER)
         .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -41,10 +43,27 @@ function pageFiles(): Plugin {
   };
 }
 
+/** Lists the digests of the page's files, and then compresses them: the list names none of that. */
+function finished(): Plugin {
+  let directory = '';
+  return {
+    name: 'finished',
+    apply: 'build',
+    enforce: 'post',
+    configResolved(config) {
+      directory = resolve(config.root, config.build.outDir);
+    },
+    closeBundle() {
+      writeHashes(directory);
+      compress(directory);
+    },
+  };
+}
+
 // The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in
 // the document.
 export default defineConfig({
-  plugins: [svelte(), pageFiles(), hashes(), compressed()],
+  plugins: [svelte(), pageFiles(), finished()],
   base: './',
   // One world for all files of a process: what they import is read and compiled once, not fifty
   // times. No test leaves anything behind in it.

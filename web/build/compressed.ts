@@ -2,10 +2,11 @@
 // them that becomes smaller lie `NAME.br` and `NAME.gz`, which servers send to browsers that take
 // them. What a browser reads is the file itself either way, so the list of digests names only that.
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { Plugin } from 'vite';
+
+import { filesBelow } from './files';
 
 /** What is compressed already, as pictures are, is left as it is. */
 const WORTH_IT = /\.(css|html|js|json|svg|wasm|webmanifest)$/;
@@ -22,29 +23,15 @@ const WAYS: [string, (file: Uint8Array) => Uint8Array][] = [
   ['gz', (file) => gzipSync(file, { level: constants.Z_BEST_COMPRESSION })],
 ];
 
-export function compressed(): Plugin {
-  let directory = '';
-  return {
-    name: 'compressed',
-    apply: 'build',
-    enforce: 'post',
-    configResolved(config) {
-      directory = resolve(config.root, config.build.outDir);
-    },
-    closeBundle: {
-      sequential: true,
-      order: 'post',
-      handler() {
-        for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
-          if (!entry.isFile() || !WORTH_IT.test(entry.name)) continue;
-          const path = join(entry.parentPath, entry.name);
-          const file = readFileSync(path);
-          for (const [ending, compress] of WAYS) {
-            const smaller = compress(file);
-            if (smaller.length < file.length) writeFileSync(`${path}.${ending}`, smaller);
-          }
-        }
-      },
-    },
-  };
+/** Compresses the files of a page. */
+export function compress(directory: string): void {
+  for (const name of filesBelow(directory)) {
+    if (!WORTH_IT.test(name)) continue;
+    const path = join(directory, name);
+    const file = readFileSync(path);
+    for (const [ending, way] of WAYS) {
+      const smaller = way(file);
+      if (smaller.length < file.length) writeFileSync(`${path}.${ending}`, smaller);
+    }
+  }
 }
