@@ -211,12 +211,11 @@ async fn add_who_joined(link: JoinLink, account: &Account, plan: &mut Plan) -> R
     let named = plan.people.iter().map(|asked| (asked.name().to_owned(), String::new()));
     let digits = |request: &Request| request.digits(operators).replace(' ', "");
     let joined = admitted.iter().map(|request| (request.name.trim().to_owned(), digits(request)));
-    let bearers = named.chain(joined).map(|(name, code)| Bearer { name, code });
-    let bearers: Vec<_> = bearers.collect();
-    let digits = told_apart(&bearers);
-    let names = bearers.iter().zip(&digits).map(|(bearer, digits)| called(&bearer.name, digits));
-    let names: Vec<_> = names.skip(plan.people.len()).collect();
-    for (name, request) in names.into_iter().zip(admitted) {
+    let bearers: Vec<_> = named.chain(joined).map(|(name, code)| Bearer { name, code }).collect();
+    let (digits, first) = (told_apart(&bearers), plan.people.len());
+    let joined = bearers[first..].iter().zip(&digits[first..]);
+    for ((bearer, digits), request) in joined.zip(admitted) {
+        let name = called(&bearer.name, digits);
         plan.people.push(Asked::Account(NamedAccount { name, account: request.account.to_hex() }));
     }
     if plan.question.is_empty() {
